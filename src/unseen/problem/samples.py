@@ -1,0 +1,66 @@
+"""Algorithm 1: samples drawn for combinations, as indices; pictures made a batch at a time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.problem.symbols import Handwriting
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """A table of combinations, each with its answer."""
+
+    digits: NDArray[np.int64]  # (n, length)
+    answers: NDArray[np.int64]  # (n,)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Which images stand side by side in each sample, and what the answer is."""
+
+    handwriting: Handwriting
+    images: NDArray[np.int32]  # (n, length) rows of the handwriting
+    combinations: NDArray[np.int32]  # (n,) rows of the table of combinations
+    answers: NDArray[np.int64]  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def used_images(self) -> set[int]:
+        """The numbers, in the whole bank, of all images that stand in some sample."""
+        return set(self.handwriting.numbers[np.unique(self.images)].tolist())
+
+    def used_combinations(self) -> set[int]:
+        """The rows of all combinations that have some sample."""
+        return set(np.unique(self.combinations).tolist())
+
+    def some(self, rows: NDArray[np.intp]) -> "Samples":
+        """The samples of the given rows."""
+        return Samples(
+            self.handwriting, self.images[rows], self.combinations[rows], self.answers[rows]
+        )
+
+
+def draw_samples(
+    combinations: Combinations,
+    rows: NDArray[np.intp],
+    handwriting: Handwriting,
+    samples_per_combination: int,
+    rng: np.random.Generator,
+) -> Samples:
+    """For the combinations of some rows, images of their digits, at random with replacement."""
+    drawn = np.repeat(rows, samples_per_combination)
+    digits = combinations.digits[drawn]  # (n, length)
+    order, first, counts = handwriting.by_label
+    picks = (rng.random(digits.shape) * counts[digits]).astype(np.int32)
+    images = order[first[digits] + picks]
+    return Samples(handwriting, images, drawn.astype(np.int32), combinations.answers[drawn])
+
+
+def render_pictures(samples: Samples, rows: NDArray[np.intp] | slice) -> NDArray[np.uint8]:
+    """The pictures of some samples, digits side by side: (n, height, length · width)."""
+    panels = samples.handwriting.images[samples.images[rows]]  # (n, length, height, width)
+    count, length, height, width = panels.shape
+    return panels.transpose(0, 2, 1, 3).reshape(count, height, length * width)

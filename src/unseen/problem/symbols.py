@@ -1,0 +1,191 @@
+"""Symbol banks: images of the digits, in train and in test handwriting."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError, unknown
+from unseen.problem.idx import Bytes, read_idx
+
+# of the raw bytes: another gzip of the same file is still the same file
+MNIST_SHA256 = {
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+DEVELOPMENT_SHARE = 6  # one image in six, as 10,000 of MNIST's 60,000
+
+
+@dataclass(frozen=True)
+class Handwriting:
+    """Images with their labels: one half of a bank."""
+
+    images: NDArray[np.uint8]  # (n, height, width)
+    labels: NDArray[np.uint8]  # (n,)
+    numbers: NDArray[np.int64]  # (n,) which image of the whole bank each one is
+
+    @cached_property
+    def pools(self) -> dict[int, NDArray[np.intp]]:
+        """For each label, where its images stand."""
+        return {int(label): np.flatnonzero(self.labels == label) for label in self.values}
+
+    @cached_property
+    def by_label(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """All images ordered by label; and for each possible label, its first place and count."""
+        order = np.argsort(self.labels, kind="stable").astype(np.int32)
+        counts = np.bincount(self.labels, minlength=256).astype(np.int32)
+        return order, np.cumsum(counts, dtype=np.int32) - counts, counts
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        return tuple(int(label) for label in np.unique(self.labels))
+
+    def only(self, rows: NDArray[np.intp]) -> "Handwriting":
+        return Handwriting(self.images[rows], self.labels[rows], self.numbers[rows])
+
+
+@dataclass(frozen=True)
+class SymbolBank:
+    """A symbol set: what each of its images is worth, and who wrote it for which half."""
+
+    train: Handwriting
+    test: Handwriting
+    sha256: str
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return self.train.values
+
+    @property
+    def symbol_shape(self) -> tuple[int, int]:
+        height, width = self.train.images.shape[1:]
+        return height, width
+
+
+def development_bank(bank: SymbolBank) -> SymbolBank:
+    """The bank's training images alone, the last sixth of each label held out as its test half."""
+    held_out = []
+    for label, pool in bank.train.pools.items():
+        count = len(pool) // DEVELOPMENT_SHARE
+        if count == 0:
+            raise UnseenError(
+                f"label {label} has {len(pool)} training image(s); development folds need "
+                f"{DEVELOPMENT_SHARE}, to hold one out"
+            )
+        held_out.append(pool[-count:])
+    rows = np.sort(np.concatenate(held_out))
+    kept = np.setdiff1d(np.arange(len(bank.train.labels)), rows)
+    return replace(bank, train=bank.train.only(kept), test=bank.train.only(rows))
+
+
+def mnist() -> SymbolBank:
+    """LeCun, Cortes and Burges's handwritten digits, carried by the package."""
+    with as_file(files("unseen.problem").joinpath("mnist")) as folder:
+        bank, sums = _read_bank({name: folder / f"{name}.gz" for name in MNIST_SHA256})
+    for name, expected in MNIST_SHA256.items():
+        if sums[name] != expected:
+            raise UnseenError(
+                f"the package's MNIST file {name}.gz is damaged; install unseen again"
+            )
+    return bank
+
+
+def from_folder(folder: Path) -> SymbolBank:
+    """Any four IDX files named as MNIST's are, raw or compressed."""
+    return _read_bank({name: _find_file(folder, name) for name in MNIST_SHA256})[0]
+
+
+def _find_file(folder: Path, name: str) -> Path:
+    """The one file of the folder that plays the part of MNIST's `name`."""
+    half, content = name.split("-")[:2]
+    part = re.compile(rf"(?:.*[-_.])?(?:{half}|{'test' if half == 't10k' else half})[-_.]{content}")
+    plain = re.compile(rf"{part.pattern}(?:[-_.]idx\d)?(?:[-_.]ubyte)?", re.IGNORECASE)
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir(), reverse=True):  # of x and x.gz, x is met last and stays
+        stem = path.name.removesuffix(".gz")
+        if plain.fullmatch(stem) and path.is_file():
+            found[stem] = path
+    if not found:
+        raise UnseenError(f"{folder} has no {name} (nor {name}.gz)")
+    if len(found) > 1:
+        raise UnseenError(f"{folder} has several files for {name}: {', '.join(sorted(found))}")
+    return next(iter(found.values()))
+
+
+def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
+    arrays, sums = {}, {}
+    for name, path in paths.items():
+        raw, arrays[name] = read_idx(path, dimensions=3 if "images" in name else 1)
+        sums[name] = hashlib.sha256(raw).hexdigest()
+    train, test = (_half(half, arrays, paths) for half in ("train", "t10k"))
+    test = replace(test, numbers=test.numbers + len(train.numbers))
+    bank = SymbolBank(train, test, _combined_sha256(sums))
+    _check_halves(bank, folder=next(iter(paths.values())).parent)
+    return bank, sums
+
+
+def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> Handwriting:
+    images_file, labels_file = f"{half}-images-idx3-ubyte", f"{half}-labels-idx1-ubyte"
+    images, labels = arrays[images_file], arrays[labels_file]
+    if len(images) != len(labels):
+        raise UnseenError(
+            f"{paths[images_file]} has {len(images):,} images, but "
+            f"{paths[labels_file]} has {len(labels):,} labels"
+        )
+    return Handwriting(images, labels, np.arange(len(images)))
+
+
+def _check_halves(bank: SymbolBank, folder: Path) -> None:
+    if bank.train.images.shape[1:] != bank.test.images.shape[1:]:
+        train, test = ("{} × {}".format(*half.images.shape[1:]) for half in (bank.train, bank.test))
+        raise UnseenError(f"{folder}: training images are {train}, test images {test}")
+    for label in sorted({*bank.train.values} ^ {*bank.test.values}):
+        half = "test" if label in bank.train.values else "training"
+        raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
+
+
+def _combined_sha256(sums: dict[str, str]) -> str:
+    return hashlib.sha256("".join(sums[name] for name in MNIST_SHA256).encode()).hexdigest()
+
+
+MNIST_BANK_SHA256 = _combined_sha256(MNIST_SHA256)
+
+
+def symbols_sha256(symbols: str) -> str:
+    """What a symbol set holds, as one sum; the same files elsewhere have the same."""
+    return MNIST_BANK_SHA256 if symbols == "mnist" else load_symbols(symbols).sha256
+
+
+def canonical_symbols(symbols: str) -> str:
+    """The name of a symbol set that has one, else the full path of its folder."""
+    if symbols in SYMBOLS:
+        return symbols
+    path = str(Path(symbols).resolve()) if Path(symbols).is_dir() else symbols
+    return "mnist" if load_symbols(path).sha256 == MNIST_BANK_SHA256 else path
+
+
+@lru_cache(maxsize=1)
+def load_symbols(symbols: str) -> SymbolBank:
+    """The bank of a registered name, or of a folder."""
+    if symbols in SYMBOLS:
+        return SYMBOLS[symbols]()
+    folder = Path(symbols)
+    try:
+        if folder.is_dir():
+            return from_folder(folder)
+    except OSError as error:
+        raise UnseenError(f"cannot read {folder}: {error.strerror}") from error
+    if folder.exists():
+        raise UnseenError(f"--symbols {symbols} is a file; give the folder that holds four of them")
+    raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
+
+
+SYMBOLS: dict[str, Callable[[], SymbolBank]] = {"mnist": mnist}

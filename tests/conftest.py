@@ -1,0 +1,70 @@
+"""Small symbol sets and runs that the tests share."""
+
+import gzip
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+SMALL = [
+    *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--quiet"),
+]
+
+
+def write_idx(path: Path, array: npt.ArrayLike, *, compress: bool = False) -> None:
+    array = np.asarray(array)
+    header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
+    raw = header + array.astype(np.uint8).tobytes()
+    path.write_bytes(gzip.compress(raw) if compress else raw)
+
+
+def write_symbols(folder: Path, *, labels: int = 10, per_label: int = 8, side: int = 28) -> Path:
+    """Four IDX files of made-up symbols: noise around a bar whose height is its label."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(5)
+    for half, count in (("train", per_label), ("t10k", max(1, per_label // 2))):
+        values = rng.permutation(np.repeat(np.arange(labels), count))
+        images = rng.integers(0, 40, (len(values), side, side))
+        for image, value in zip(images, values, strict=True):
+            image[side - 2 - 2 * value : side, 8:20] = 220
+        write_idx(folder / f"{half}-images-idx3-ubyte", images)
+        write_idx(folder / f"{half}-labels-idx1-ubyte", values)
+    return folder
+
+
+@pytest.fixture
+def symbols(tmp_path: Path) -> Path:
+    return write_symbols(tmp_path / "symbols")
+
+
+def unseen(*arguments: str | Path, cwd: Path, **options: object) -> subprocess.CompletedProcess:
+    """The real command, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "unseen", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | {"COLUMNS": "100"},
+        check=False,
+        **options,
+    )
+
+
+def run_json(*arguments: str | Path, cwd: Path) -> dict:
+    """The JSON that `unseen run … --json` prints."""
+    ended = unseen("run", *arguments, "--json", cwd=cwd)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def without_seconds(document: dict) -> dict:
+    """A run's JSON without what may differ from time to time."""
+    folds = [{**fold, "seconds": None} for fold in document["folds"]]
+    return {**document, "folds": folds, "mean": {**document["mean"], "seconds": None}, "run": ""}
