@@ -1,0 +1,1 @@
+"""How it is answered: networks, training, measures."""

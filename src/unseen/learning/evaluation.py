@@ -1,0 +1,33 @@
+"""What a trained network answers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from unseen.problem.samples import Samples, render_pictures
+
+# Large enough to keep a core busy, small enough that the authors' network stays within 200 MB.
+EVALUATION_BATCH = 250
+
+
+def to_input(pictures: NDArray[np.uint8], device: torch.device) -> Tensor:
+    """Grey values as a network takes them: (n, height, width) bytes -> (n, 1, height, width)."""
+    return torch.from_numpy(pictures).to(device).unsqueeze(1).float().div_(255.0)
+
+
+@torch.inference_mode()
+def predict(model: nn.Module, samples: Samples, device: torch.device) -> NDArray[np.float32]:
+    """The model's answer to each sample, with dropout off."""
+    model.eval()
+    answers = [
+        model(to_input(render_pictures(samples, batch), device)).float().cpu().numpy()
+        for batch in _batches(len(samples), EVALUATION_BATCH)
+    ]
+    return np.concatenate(answers)
+
+
+def _batches(count: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))

@@ -1,0 +1,127 @@
+"""Networks: from a picture to one number.
+
+A builder takes the number of symbols side by side and the height and width of the whole picture.
+It imports torch only when it is called, so that help, validation and tables do without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unseen.errors import UnseenError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class Network:
+    """A way to build a network, and whether it is told that a picture holds several symbols."""
+
+    build: Callable[[int, int, int], nn.Module]
+    blind: bool
+    about: str
+
+    @property
+    def sight(self) -> str:
+        return "blind" if self.blind else "panel-aware"
+
+
+def paper(length: int, height: int, width: int) -> nn.Module:
+    """The network of the authors' notebook, to the letter."""
+    from torch import nn
+
+    rows, columns = (height - 4) // 2, (width - 4) // 2
+    _refuse_small_pictures("paper", height, width, least=6)
+    return _keras_start(
+        nn.Sequential(
+            *(nn.Conv2d(1, 32, 3), nn.ReLU()),
+            *(nn.Conv2d(32, 64, 3), nn.ReLU()),
+            *(nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten()),
+            *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), nn.Dropout(0.5)),
+            *(nn.Linear(256, 100), nn.ReLU()),
+            nn.Linear(100, 1),
+        )
+    )
+
+
+def lenet5(length: int, height: int, width: int) -> nn.Module:
+    """LeNet-5 as LeCun drew it: C5 is a convolution, so a wide picture becomes a strip of views."""
+    from torch import nn
+
+    rows, columns = _left_after_pooling("lenet5", height, width)
+    side = min(rows, columns)
+    views = (rows - side + 1) * (columns - side + 1)
+    return _keras_start(
+        nn.Sequential(
+            *_lenet5_eyes(),
+            *(nn.Conv2d(16, 120, side), nn.ReLU()),
+            *(nn.Conv2d(120, 84, 1), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(84 * views, 1)),
+        )
+    )
+
+
+def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
+    """LeNet-5 as most reimplementations have it: the strip flattened into dense layers."""
+    from torch import nn
+
+    rows, columns = _left_after_pooling("lenet5-dense", height, width)
+    return _keras_start(
+        nn.Sequential(
+            *(*_lenet5_eyes(), nn.Flatten()),
+            *(nn.Linear(16 * rows * columns, 120), nn.ReLU()),
+            *(nn.Linear(120, 84), nn.ReLU()),
+            nn.Linear(84, 1),
+        )
+    )
+
+
+def _lenet5_eyes() -> list[nn.Module]:
+    """C1 to S4, the layers that both readings of LeNet-5 share."""
+    from torch import nn
+
+    # the largest of the rectified is the rectified largest, and there are fewer of those to rectify
+    return [
+        *(nn.Conv2d(1, 6, 5), nn.MaxPool2d(2), nn.ReLU()),
+        *(nn.Conv2d(6, 16, 5), nn.MaxPool2d(2), nn.ReLU()),
+    ]
+
+
+def _left_after_pooling(model: str, height: int, width: int) -> tuple[int, int]:
+    _refuse_small_pictures(model, height, width, least=16)
+    return ((height - 4) // 2 - 4) // 2, ((width - 4) // 2 - 4) // 2
+
+
+def _refuse_small_pictures(model: str, height: int, width: int, least: int) -> None:
+    if min(height, width) < least:
+        raise UnseenError(
+            f"model {model!r} needs pictures of at least {least} × {least} pixels; "
+            f"these are {height} × {width}"
+        )
+
+
+def _keras_start(model: nn.Module) -> nn.Module:
+    """Glorot-uniform weights and zero biases, Keras's defaults; torch's are others."""
+    from torch import nn
+
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return model
+
+
+def parameter_count(model: nn.Module) -> int:
+    """How many numbers training may change."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+MODELS: dict[str, Network] = {
+    "paper": Network(paper, blind=True, about="the authors' network, 5.2 million parameters"),
+    "lenet5": Network(lenet5, blind=True, about="LeNet-5, C5 a convolution as LeCun drew it"),
+    "lenet5-dense": Network(lenet5_dense, blind=True, about="LeNet-5, flattened before C5"),
+}

@@ -1,0 +1,56 @@
+"""Optimisers and the course of their learning rate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import nn, optim
+
+
+def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> optim.Optimizer:
+    """Zeiler's ADADELTA with the rho and epsilon of the authors' notebook."""
+    from torch import optim
+
+    return optim.Adadelta(parameters, lr=learning_rate, rho=0.95, eps=1e-8)
+
+
+def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> optim.Optimizer:
+    """Adam with decoupled weight decay."""
+    from torch import optim
+
+    return optim.AdamW(parameters, lr=learning_rate, fused=True)
+
+
+def sgd(parameters: Iterable[nn.Parameter], learning_rate: float) -> optim.Optimizer:
+    """Stochastic gradient descent with Nesterov's momentum."""
+    from torch import optim
+
+    return optim.SGD(parameters, lr=learning_rate, momentum=0.9, nesterov=True)
+
+
+def constant(progress: float) -> float:
+    """The same step size from start to end, as in the paper."""
+    return 1.0
+
+
+def one_cycle(progress: float) -> float:
+    """Up over the first 30 % of the steps, then down to nothing, both along a cosine."""
+    rise = 0.3
+    if progress < rise:
+        return 0.04 + 0.96 * _cosine_rise(progress / rise)
+    return 1.0 - _cosine_rise((progress - rise) / (1.0 - rise))
+
+
+def _cosine_rise(share: float) -> float:
+    return 0.5 - 0.5 * math.cos(math.pi * share)
+
+
+OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], optim.Optimizer]] = {
+    "adadelta": adadelta,
+    "adamw": adamw,
+    "sgd": sgd,
+}
+SCHEDULES: dict[str, Callable[[float], float]] = {"constant": constant, "one-cycle": one_cycle}

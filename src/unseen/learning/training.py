@@ -1,0 +1,161 @@
+"""The training loop: one for every preset."""
+
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from unseen.learning.evaluation import to_input
+from unseen.learning.models import MODELS
+from unseen.learning.modules import Answering
+from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Samples, render_pictures
+
+REPORTS_PER_EPOCH = 20
+
+
+class TrainingSettings(Protocol):
+    """What the loop needs to know; `experiments.Training` has it."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def epochs(self) -> int: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def optimizer(self) -> str: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def schedule(self) -> str: ...
+    @property
+    def scale_answers(self) -> bool: ...
+
+
+@dataclass
+class TrainingState:
+    """A network on its way: all that has to be kept to go on later with the same bits.
+
+    No random state is among it: every epoch draws from a stream of its own.
+    """
+
+    model: Answering
+    optimizer: torch.optim.Optimizer
+    losses: list[float] = field(default_factory=list)  # of each finished epoch
+    seconds: float = 0.0  # spent so far
+
+    def to_bytes(self) -> bytes:
+        buffer = io.BytesIO()
+        parts = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "losses": self.losses,
+            "seconds": self.seconds,
+        }
+        torch.save(parts, buffer)
+        return buffer.getvalue()
+
+    def restore(self, saved: bytes) -> None:
+        parts = torch.load(io.BytesIO(saved), weights_only=True)
+        self.model.load_state_dict(parts["model"])
+        self.optimizer.load_state_dict(parts["optimizer"])
+        self.losses, self.seconds = parts["losses"], parts["seconds"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far training has come: within an epoch, or at its end."""
+
+    epochs_done: int
+    epoch_share: float  # of the epoch under way
+    loss: float  # mean squared error in training, of the epoch under way or just ended
+    state: TrainingState
+
+    @property
+    def epoch_ended(self) -> bool:
+        return self.epoch_share == 0.0
+
+
+def start_training(
+    training: TrainingSettings, samples: Samples, streams: Streams, device: torch.device
+) -> TrainingState:
+    """A network with its first weights, and its optimiser."""
+    length = samples.images.shape[1]
+    height, symbol_width = samples.handwriting.images.shape[1:]
+    with seeded(streams.integer("weights"), device):
+        network = MODELS[training.model].build(length, height, length * symbol_width)
+    mean, spread = 0.0, 1.0
+    if training.scale_answers:
+        mean = float(samples.answers.mean())
+        spread = float(samples.answers.std()) or 1.0
+    # with channels last, convolutions and pooling on a CPU take half the time
+    model = Answering(network, mean, spread).to(device)
+    model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
+    return TrainingState(model, optimizer)
+
+
+def train(
+    state: TrainingState,
+    samples: Samples,
+    training: TrainingSettings,
+    streams: Streams,
+    device: torch.device,
+) -> Iterator[Progress]:
+    """Train from wherever the state is; yield some times within each epoch, and at its end."""
+    answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
+    steps = math.ceil(len(samples) / training.batch_size)  # the last partial batch is kept
+    while (epoch := len(state.losses) + 1) <= training.epochs:
+        order = streams.numpy("order", epoch).permutation(len(samples))
+        squared_error, step = 0.0, 0
+        for part in range(REPORTS_PER_EPOCH):
+            last_step = steps * (part + 1) // REPORTS_PER_EPOCH
+            part_error = torch.zeros((), device=device)
+            state.model.train()
+            with seeded(streams.integer("dropout", epoch, part), device):
+                while step < last_step:
+                    rate = SCHEDULES[training.schedule](
+                        (epoch - 1 + step / steps) / training.epochs
+                    )
+                    set_learning_rate(state.optimizer, training.learning_rate * rate)
+                    rows = order[step * training.batch_size : (step + 1) * training.batch_size]
+                    pictures = to_input(render_pictures(samples, rows), device)
+                    loss = train_step(state, pictures, answers[torch.from_numpy(rows)])
+                    part_error += loss * len(rows)
+                    step += 1
+            squared_error += float(part_error)
+            if 0 < step < steps:
+                so_far = squared_error / (step * training.batch_size)
+                yield Progress(epoch - 1, step / steps, so_far, state)
+        state.losses.append(squared_error / len(samples))
+        yield Progress(epoch, 0.0, state.losses[-1], state)
+
+
+def train_step(state: TrainingState, pictures: Tensor, answers: Tensor) -> Tensor:
+    """One step down the mean squared error of a batch; returns that error, in answers."""
+    error = functional.mse_loss(state.model(pictures), answers)
+    state.optimizer.zero_grad(set_to_none=True)
+    (error / state.model.spread**2).backward()  # type: ignore[no-untyped-call]
+    state.optimizer.step()
+    return error.detach()
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Torch's own generators set to a seed within, and as they were after."""
+    with torch.random.fork_rng([] if device.type == "cpu" else [device], device_type=device.type):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,81 @@
+import pytest
+import torch
+from torch import nn
+
+from unseen.errors import UnseenError
+from unseen.learning.models import MODELS, lenet5, lenet5_dense, paper, parameter_count
+
+
+def layers(model):
+    return [type(layer).__name__ for layer in model]
+
+
+def test_the_papers_network_is_the_notebooks():
+    model = paper(2, 28, 56)
+    assert parameter_count(model) == 5_156_681
+    convolutions = [layer for layer in model if isinstance(layer, nn.Conv2d)]
+    assert [(c.out_channels, c.kernel_size, c.padding) for c in convolutions] == [
+        (32, (3, 3), (0, 0)),
+        (64, (3, 3), (0, 0)),
+    ]
+    dense = [layer for layer in model if isinstance(layer, nn.Linear)]
+    assert [(d.in_features, d.out_features) for d in dense] == [
+        (12 * 26 * 64, 256),
+        (256, 100),
+        (100, 1),
+    ]
+    assert [layer.p for layer in model if isinstance(layer, nn.Dropout)] == [0.25, 0.5]
+    assert layers(model) == [
+        *("Conv2d", "ReLU", "Conv2d", "ReLU", "MaxPool2d", "Dropout", "Flatten"),
+        *("Linear", "ReLU", "Dropout", "Linear", "ReLU", "Linear"),
+    ]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_networks_start_as_keras_starts_them(name):
+    """Glorot: uniform within ± sqrt(6 / (fan in + fan out)); biases are zero."""
+    for layer in MODELS[name].build(2, 28, 56).modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            field = layer.weight[0, 0].numel()
+            fan_in, fan_out = layer.weight.shape[1] * field, layer.weight.shape[0] * field
+            limit = (6 / (fan_in + fan_out)) ** 0.5
+            assert layer.weight.abs().max() <= limit
+            assert torch.all(layer.bias == 0)
+            if layer.weight.numel() > 300:
+                assert layer.weight.std().item() == pytest.approx(limit / 3**0.5, rel=0.15)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("length", "height", "width"), [(1, 28, 28), (2, 28, 56), (3, 20, 75)])
+def test_every_network_takes_any_width_and_gives_one_number(name, length, height, width):
+    model = MODELS[name].build(length, height, width).eval()
+    assert model(torch.rand(5, 1, height, width)).shape == (5, 1)
+    assert MODELS[name].sight in ("blind", "panel-aware")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_pictures_that_are_too_small_are_refused(name):
+    with pytest.raises(UnseenError, match=rf"model '{name}' needs pictures of at least .*5 × 10"):
+        MODELS[name].build(2, 5, 10)
+
+
+def test_lenet5_looks_at_a_strip_of_views():
+    convolutions = [layer for layer in lenet5(2, 28, 56) if isinstance(layer, nn.Conv2d)]
+    assert [c.kernel_size for c in convolutions] == [(5, 5), (5, 5), (4, 4), (1, 1)]
+    assert [c.out_channels for c in convolutions] == [6, 16, 120, 84]
+    assert lenet5(2, 28, 56)[-1].in_features == 84 * 8  # 8 views
+
+
+def test_lenet5_dense_flattens_the_strip():
+    dense = [layer for layer in lenet5_dense(2, 28, 56) if isinstance(layer, nn.Linear)]
+    assert [(d.in_features, d.out_features) for d in dense] == [
+        (16 * 4 * 11, 120),
+        (120, 84),
+        (84, 1),
+    ]
+
+
+def test_pooling_before_rectifying_changes_nothing():
+    pictures = torch.randn(4, 3, 10, 12)
+    pool = nn.MaxPool2d(2)
+    assert torch.equal(pool(pictures).relu(), pool(pictures.relu()))

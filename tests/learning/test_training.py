@@ -1,0 +1,161 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from unseen.learning.evaluation import EVALUATION_BATCH, predict, to_input
+from unseen.learning.metrics import mse
+from unseen.learning.modules import Answering
+from unseen.learning.training import start_training, train
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Combinations, draw_samples, render_pictures
+from unseen.problem.splits import all_combinations
+from unseen.problem.symbols import load_symbols
+
+CPU = torch.device("cpu")
+
+
+def settings(**changes):
+    defaults = {
+        "model": "lenet5",
+        "epochs": 2,
+        "batch_size": 64,
+        "optimizer": "adamw",
+        "learning_rate": 2e-3,
+        "schedule": "one-cycle",
+        "scale_answers": True,
+    }
+    return SimpleNamespace(**(defaults | changes))
+
+
+def some_samples(per_combination=2):
+    bank = load_symbols("mnist")
+    digits = all_combinations(bank.values, 2)
+    rng = np.random.default_rng(0)
+    table = Combinations(digits, digits.sum(axis=1))
+    return draw_samples(table, np.arange(100), bank.train, per_combination, rng)
+
+
+def trained(training, samples, streams, *, saved=None, disturb=False):
+    state = start_training(training, samples, streams, CPU)
+    if saved is not None:
+        state.restore(saved)
+    for _ in train(state, samples, training, streams, CPU):
+        if disturb:
+            torch.rand(3)
+            state.model.eval()
+    return state
+
+
+def weights(state):
+    return [tensor.clone() for tensor in state.model.state_dict().values()]
+
+
+def same(ours, theirs):
+    return all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
+
+
+# 16.5 is the error that the mean alone would leave
+@pytest.mark.parametrize(("scale_answers", "most"), [(True, 3.0), (False, 8.0)])
+def test_the_loop_learns(scale_answers, most):
+    samples = some_samples(per_combination=40)
+    training = settings(epochs=4, scale_answers=scale_answers)
+    state = trained(training, samples, Streams(0, 1))
+    assert state.losses[-1] < 0.25 * state.losses[0]
+    error = mse(predict(state.model, samples, CPU), samples.answers)
+    assert error < most < samples.answers.var() == pytest.approx(16.5)
+    assert error == pytest.approx(state.losses[-1], rel=0.3)
+
+
+@pytest.mark.parametrize("model", ["lenet5", "paper"])
+def test_a_checkpoint_goes_on_with_the_same_bits(model):
+    """The paper's network has dropout, so this holds its random streams to account as well."""
+    samples, streams = some_samples(), Streams(0, 1)
+    training = settings(model=model, epochs=3, optimizer="adadelta", schedule="constant")
+    whole = trained(training, samples, streams)
+    cut = start_training(training, samples, streams, CPU)
+    steps = train(cut, samples, training, streams, CPU)
+    saved = next(progress for progress in steps if progress.epoch_ended).state.to_bytes()
+    resumed = trained(training, samples, streams, saved=saved)
+    assert same(weights(whole), weights(resumed))
+    assert whole.losses == resumed.losses
+
+
+def test_whoever_watches_changes_nothing():
+    samples = some_samples()
+    training = settings(model="paper", epochs=1)
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    alone = trained(training, samples, Streams(0, 1))
+    assert torch.equal(torch.get_rng_state(), before)
+    watched = trained(training, samples, Streams(0, 1), disturb=True)
+    assert same(weights(alone), weights(watched))
+
+
+def test_seeds_and_folds_start_and_end_apart():
+    samples, training = some_samples(), settings(epochs=1)
+    ends = [
+        trained(training, samples, streams)
+        for streams in (Streams(0, 1), Streams(1, 1), Streams(0, 2), Streams(0, 1))
+    ]
+    assert same(weights(ends[0]), weights(ends[3]))
+    assert not same(weights(ends[0]), weights(ends[1]))
+    assert not same(weights(ends[0]), weights(ends[2]))
+
+
+def test_the_last_partial_batch_is_kept_and_every_epoch_is_reshuffled(monkeypatch):
+    from unseen.learning import training as module
+
+    batches = []
+    render = module.render_pictures
+    monkeypatch.setattr(
+        module,
+        "render_pictures",
+        lambda samples, rows: batches.append(rows) or render(samples, rows),
+    )
+    samples = some_samples(per_combination=3)
+    trained(settings(batch_size=128, epochs=2), samples, Streams(0, 1))
+    assert [len(rows) for rows in batches] == [128, 128, 44, 128, 128, 44]
+    first, second = np.concatenate(batches[:3]), np.concatenate(batches[3:])
+    assert sorted(first) == sorted(second) == [*range(300)]
+    assert not np.array_equal(first, second)
+
+
+def test_training_yields_at_the_end_of_every_epoch():
+    samples, training = some_samples(per_combination=5), settings(epochs=3, batch_size=16)
+    state = start_training(training, samples, Streams(0, 1), CPU)
+    progress = [
+        (step.epochs_done, step.epoch_share, step.epoch_ended)
+        for step in train(state, samples, training, Streams(0, 1), CPU)
+    ]
+    assert [epoch for epoch, _, ended in progress if ended] == [1, 2, 3]
+    so_far = [epoch + share for epoch, share, _ in progress]
+    assert so_far == sorted(so_far)
+    assert len(progress) > 3
+
+
+def test_pixels_are_divided_by_255():
+    pictures = np.asarray([[[0, 51], [255, 102]]], np.uint8)
+    assert to_input(pictures, CPU).tolist() == [
+        [[[0.0, pytest.approx(0.2)], [1.0, pytest.approx(0.4)]]]
+    ]
+
+
+def test_predictions_are_in_the_samples_order_with_dropout_off():
+    samples = some_samples(per_combination=3)
+    assert len(samples) > EVALUATION_BATCH
+    state = start_training(settings(model="paper"), samples, Streams(0, 1), CPU)
+    predictions = predict(state.model, samples, CPU)
+    assert predictions.dtype == np.float32
+    assert np.array_equal(predictions, predict(state.model, samples, CPU))
+    one = state.model.eval()(to_input(render_pictures(samples, np.asarray([270])), CPU))
+    assert predictions[270] == pytest.approx(one.item(), abs=1e-4)
+
+
+def test_a_network_answers_in_the_answers_scale():
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 1))
+    pictures = torch.rand(3, 1, 2, 2)
+    plain, scaled = Answering(network)(pictures), Answering(network, 9.0, 4.0)(pictures)
+    assert torch.allclose(scaled, 9 + 4 * plain)
+    assert plain.shape == (3,)
