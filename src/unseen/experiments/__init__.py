@@ -1,0 +1,1 @@
+"""What was run: experiments, folds, the folders they leave."""

@@ -1,0 +1,127 @@
+"""How work is spread: the only code that knows about processes.
+
+A `concurrent.futures.Executor` takes the work, so that one of a cluster can stand in for this one.
+"""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from multiprocessing import connection, forkserver
+from multiprocessing.connection import Connection
+from typing import Any
+
+from unseen.errors import UnseenError
+
+# What every worker needs first and slowest to load: loaded once, then shared by forking.
+PRELOADED = ["unseen.learning.training", "unseen.experiments.fold"]
+
+
+class WorkerDiedError(Exception):
+    """A worker process ended without an answer: it was killed."""
+
+
+class LocalProcesses(Executor):
+    """Each task in a process of its own, so many at once.
+
+    A pool that shares its processes breaks as a whole when one of them is killed; here a death
+    costs one task. The processes die with the one that started them, whichever way it goes.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._can_fork = "forkserver" in multiprocessing.get_all_start_methods()
+        method = "forkserver" if self._can_fork else "spawn"
+        self._context: Any = multiprocessing.get_context(method)
+        self._threads = ThreadPoolExecutor(jobs)
+        self._processes: set[Any] = set()
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        if self._can_fork:
+            self._start_server()
+        return self._threads.submit(self._in_process, function, arguments, named)
+
+    def _start_server(self) -> None:
+        """Start the process that workers are forked from, unless it runs."""
+        self._context.set_forkserver_preload(PRELOADED)
+        # Ctrl-C reaches the whole process group; blocked here, it stays blocked in the server and
+        # in all its children, and only this process answers it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop: after what is under way, or (`wait` false) by killing it."""
+        if not wait:
+            with self._lock:
+                self._closed = True
+                for process in self._processes:
+                    process.kill()
+        self._threads.shutdown(wait=True, cancel_futures=cancel_futures or not wait)
+
+    def _in_process(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        receiver, sender = self._context.Pipe(duplex=False)
+        process = self._context.Process(
+            target=_answer, args=(sender, function, arguments, named), daemon=True
+        )
+        with self._lock:
+            if self._closed:
+                raise WorkerDiedError("stopped before it began")
+            process.start()
+            self._processes.add(process)
+        sender.close()
+        try:
+            succeeded, answer = pickle.loads(receiver.recv_bytes())
+        except (EOFError, OSError) as error:
+            raise WorkerDiedError("a worker process was killed") from error
+        finally:
+            receiver.close()
+            process.join()
+            with self._lock:
+                self._processes.discard(process)
+        if succeeded:
+            return answer
+        raise answer
+
+
+def _answer(
+    sender: Connection,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    named: dict[str, Any],
+) -> None:
+    """In the worker: call the function and send what it returns or raises."""
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    answer: Any
+    try:
+        succeeded, answer = True, function(*arguments, **named)
+    except UnseenError as error:
+        succeeded, answer = False, error
+    except MemoryError:
+        succeeded, answer = False, UnseenError("out of memory: fewer --jobs or --samples need less")
+    except Exception:
+        succeeded, answer = False, RuntimeError(f"in a worker:\n{traceback.format_exc()}")
+    sender.send_bytes(pickle.dumps((succeeded, answer)))
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,134 @@
+"""An experiment: everything that its numbers depend on, frozen and typed."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from unseen.errors import UnseenError, unknown
+
+# Raise it when the same experiment would give other numbers than before.
+RESULTS_VERSION = 1
+
+PAPER_SPLIT_SEED = 376483  # of the authors' notebook
+DEVELOPMENT_SPLIT_SEED = 1
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def _registered(kind: str) -> AfterValidator:
+    """Refuse a name that its registry does not have.
+
+    The registries are looked up when a value is checked: some need numpy, and help needs neither.
+    """
+
+    def check(name: str) -> str:
+        known = _registry(kind)
+        if name not in known:
+            raise ValueError(str(unknown(kind, name, known)))
+        return name
+
+    return AfterValidator(check)
+
+
+def _registry(kind: str) -> dict[str, Any]:
+    from unseen.learning.models import MODELS
+    from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
+    from unseen.problem.operations import OPERATIONS
+    from unseen.problem.splits import SPLITS
+
+    registries: dict[str, dict[str, Any]] = {
+        "model": MODELS,
+        "optimizer": OPTIMIZERS,
+        "schedule": SCHEDULES,
+        "operation": OPERATIONS,
+        "split": SPLITS,
+    }
+    return registries[kind]
+
+
+class Problem(Frozen):
+    """What is asked."""
+
+    operation: Annotated[str, _registered("operation")] = "add"
+    length: int = Field(2, ge=1, le=20)
+    symbols: str = "mnist"
+    split: Annotated[str, _registered("split")] = "random"
+    split_seed: int = Field(PAPER_SPLIT_SEED, ge=0, lt=2**32)
+    samples_per_combination: int = Field(1_000, ge=1)
+    test_samples_per_combination: int = Field(2_000, ge=1)
+    development: bool = False
+
+    @model_validator(mode="after")
+    def _development_keeps_off_the_evaluation(self) -> Self:
+        if self.development and self.split_seed == PAPER_SPLIT_SEED:
+            raise ValueError(
+                "development folds need another split seed than the paper's, "
+                f"{PAPER_SPLIT_SEED}: choices are never made on the folds that judge them"
+            )
+        return self
+
+
+class Training(Frozen):
+    """How it is learnt."""
+
+    model: Annotated[str, _registered("model")]
+    epochs: int = Field(ge=1)
+    batch_size: int = Field(ge=1)
+    optimizer: Annotated[str, _registered("optimizer")]
+    learning_rate: float = Field(gt=0)
+    schedule: Annotated[str, _registered("schedule")]
+    scale_answers: bool
+
+
+class Experiment(Frozen):
+    """A problem, a way to learn it, a seed, and what else the last bits depend on."""
+
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    problem: Problem
+    training: Training
+    seed: int = Field(0, ge=0, lt=2**63)
+    device: str = Field("cpu", pattern=r"^(cpu|mps|cuda(:\d+)?)$")
+    threads: int = Field(1, ge=1, le=1024)
+
+    def vary(
+        self,
+        *,
+        problem: dict[str, Any] | None = None,
+        training: dict[str, Any] | None = None,
+        **changes: Any,
+    ) -> "Experiment":
+        """The same experiment with some settings changed, checked anew."""
+        settings = self.model_dump()
+        settings["problem"].update(problem or {})
+        settings["training"].update(training or {})
+        return Experiment.model_validate(settings | changes)
+
+
+def fingerprint(experiment: Experiment) -> str:
+    """Twelve characters that change with anything that the numbers depend on.
+
+    A folder of symbols counts by what it holds, not by where it is.
+    """
+    from unseen.problem.symbols import symbols_sha256
+
+    settings = experiment.model_dump(mode="json", exclude={"name"})
+    settings["problem"]["symbols"] = symbols_sha256(experiment.problem.symbols)
+    settings["results_version"] = RESULTS_VERSION
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that this machine does not have."""
+    if device == "cpu":
+        return
+    import torch
+
+    available = torch.backends.mps.is_available() if device == "mps" else torch.cuda.is_available()
+    if device.startswith("cuda:") and available:
+        available = int(device.removeprefix("cuda:")) < torch.cuda.device_count()
+    if not available:
+        raise UnseenError(f"this machine has no device {device!r}; --device cpu is always there")

@@ -1,0 +1,49 @@
+"""Presets: whole recipes under a name. The first line of each says what it is."""
+
+from collections.abc import Callable
+
+from unseen.experiments.experiment import Experiment, Problem, Training
+
+
+def paper() -> Experiment:
+    """The authors' notebook to the letter: 100 epochs, hours a fold."""
+    return Experiment(
+        name="paper",
+        problem=Problem(),
+        training=Training(
+            model="paper",
+            epochs=100,
+            batch_size=128,
+            optimizer="adadelta",
+            learning_rate=1.0,
+            schedule="constant",
+            scale_answers=False,
+        ),
+    )
+
+
+def paper_text() -> Experiment:
+    """What the paper's text alone says: LeNet-5 and ADADELTA; 20 epochs, minutes a fold."""
+    return paper().vary(name="paper-text", training={"model": "lenet5", "epochs": 20})
+
+
+def fast() -> Experiment:
+    """LeNet-5 in as few passes as beat the paper's means: seconds a fold."""
+    return paper_text().vary(
+        name="fast",
+        training={
+            "epochs": 1,
+            "batch_size": 64,
+            "optimizer": "adamw",
+            "learning_rate": 4e-3,
+            "schedule": "one-cycle",
+            "scale_answers": True,
+        },
+    )
+
+
+PRESETS: dict[str, Callable[[], Experiment]] = {
+    "fast": fast,
+    "paper": paper,
+    "paper-text": paper_text,
+}

@@ -1,0 +1,291 @@
+"""The run folder: the only code that knows its layout on disk.
+
+    runs/<name>-<fingerprint>/
+      experiment.json  environment.json
+      folds/03/  result.json  predictions.npz  model.safetensors
+                 checkpoint  progress.json     (while it is under way)
+                 lock
+
+Each file appears whole or not at all, and a fold counts as done once its result.json is there.
+"""
+
+import hashlib
+import importlib.metadata
+import io
+import json
+import math
+import os
+import platform
+import secrets
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+from pydantic import ValidationError
+
+from unseen.errors import UnseenError
+from unseen.experiments.experiment import Experiment, fingerprint
+from unseen.experiments.fold import FoldOutcome, FoldResult
+
+RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
+
+
+class DamagedFileError(UnseenError):
+    """A file of a run folder that is not what was written there."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is damaged")
+        self.path = path
+
+    def __reduce__(self) -> tuple[type, tuple[Path]]:
+        return type(self), (self.path,)
+
+
+@dataclass(frozen=True)
+class FoldStanding:
+    """Where an unfinished fold stands, as its process last said."""
+
+    epochs_done: int
+    epoch_share: float
+    loss: float | None
+    process: int
+    host: str
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A run on disk."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, experiment: Experiment, runs_dir: Path) -> "RunFolder":
+        """The folder that belongs to an experiment, there or not."""
+        return cls(runs_dir / f"{experiment.name}-{fingerprint(experiment)}")
+
+    def create(self, experiment: Experiment) -> Path | None:
+        """Record the experiment and the machine; returns a damaged record that this replaced."""
+        make_folder(self.path)
+        damaged = None
+        try:
+            if self._experiment_file.exists() and self.experiment() == experiment:
+                return None
+        except DamagedFileError as damage:
+            damaged = damage.path
+        if not self._environment_file.exists():
+            write_whole(self._environment_file, as_json(current_environment()))
+        write_whole(self._experiment_file, as_json(experiment.model_dump(mode="json")))
+        return damaged
+
+    def experiment(self) -> Experiment:
+        """The experiment as it was recorded."""
+        try:
+            return Experiment.model_validate_json(read_bytes(self._experiment_file))
+        except ValidationError as error:
+            raise DamagedFileError(self._experiment_file) from error
+
+    def environment(self) -> dict[str, str]:
+        """The machine and the versions that the run was started with."""
+        try:
+            recorded: dict[str, str] = json.loads(read_bytes(self._environment_file))
+        except ValueError as error:
+            raise DamagedFileError(self._environment_file) from error
+        return recorded
+
+    def result(self, fold: int) -> FoldResult | None:
+        """The result of a fold if it is done; a DamagedFileError if it cannot be trusted."""
+        path = self._fold(fold) / "result.json"
+        if not path.exists():
+            return None
+        try:
+            recorded = json.loads(read_bytes(path))
+            if recorded.pop("sha256") != sha256(as_json(recorded)):
+                raise DamagedFileError(path)
+            result = FoldResult.model_validate(recorded["result"])
+            siblings: dict[str, str] = recorded["files"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedFileError(path) from error
+        for name, expected in siblings.items():
+            sibling = path.with_name(name)
+            if not sibling.is_file() or sha256(read_bytes(sibling)) != expected:
+                raise DamagedFileError(sibling)
+        return result
+
+    def results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
+        """The results of all folds that are done, in order, and what is damaged."""
+        results, damages = [], []
+        for path in sorted(self.path.glob("folds/*/result.json")):
+            try:
+                if path.parent.name.isdecimal() and (result := self.result(int(path.parent.name))):
+                    results.append(result)
+            except DamagedFileError as damage:
+                damages.append(damage)
+        return results, damages
+
+    def save(self, outcome: FoldOutcome) -> None:
+        """Write a finished fold: its result last, with the sums of the files beside it."""
+        folder = self._fold(outcome.result.fold)
+        predictions = io.BytesIO()
+        np.savez_compressed(predictions, **outcome.predictions)  # type: ignore[arg-type]
+        files = {"predictions.npz": predictions.getvalue(), "model.safetensors": outcome.model}
+        for name, content in files.items():
+            write_whole(folder / name, content)
+        recorded: dict[str, Any] = {
+            "result": json.loads(outcome.result.model_dump_json()),
+            "files": {name: sha256(content) for name, content in files.items()},
+        }
+        recorded["sha256"] = sha256(as_json(recorded))
+        write_whole(folder / "result.json", as_json(recorded))
+        self._tidy(outcome.result.fold)
+
+    def checkpoint(self, fold: int) -> bytes | None:
+        """What a fold under way last saved."""
+        path = self._fold(fold) / "checkpoint"
+        if not path.exists():
+            return None
+        digest, _, content = read_bytes(path).partition(b"\n")
+        if digest != sha256(content).encode():
+            raise DamagedFileError(path)
+        return content
+
+    def save_checkpoint(self, fold: int, content: bytes) -> None:
+        write_whole(self._fold(fold) / "checkpoint", sha256(content).encode() + b"\n" + content)
+
+    def standing(self, fold: int) -> FoldStanding | None:
+        """Where an unfinished fold stands; None if nobody has begun it."""
+        try:
+            said = json.loads((self._fold(fold) / "progress.json").read_bytes())
+            return FoldStanding(**said)
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def save_standing(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
+        known_loss = loss if math.isfinite(loss) else None
+        said = FoldStanding(epochs_done, epoch_share, known_loss, os.getpid(), socket.gethostname())
+        # losing a word to a power cut is no loss, so it need not reach the disk at once
+        write_whole(self._fold(fold) / "progress.json", as_json(said.__dict__), sync=False)
+
+    def discard(self, fold: int) -> None:
+        """Forget a fold: its result first, so that it is never half there."""
+        for name in ("result.json", "predictions.npz", "model.safetensors"):
+            (self._fold(fold) / name).unlink(missing_ok=True)
+        self._tidy(fold)
+
+    @contextmanager
+    def hold(self, fold: int) -> Iterator[bool]:
+        """Hold a fold against other processes; False if one of them has it.
+
+        The system takes the lock back when its holder dies, however that happens.
+        """
+        folder = self._fold(fold)
+        make_folder(folder)
+        lock = filelock.FileLock(folder / "lock")
+        try:
+            lock.acquire(blocking=False)
+        except filelock.Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise UnseenError(f"cannot lock {folder}: {error.strerror}") from error
+        try:
+            for leftover in folder.glob(".*.part"):  # of a process that was killed
+                leftover.unlink(missing_ok=True)
+            yield True
+        finally:
+            lock.release()
+
+    def _tidy(self, fold: int) -> None:
+        for name in ("checkpoint", "progress.json"):
+            (self._fold(fold) / name).unlink(missing_ok=True)
+
+    def _fold(self, fold: int) -> Path:
+        return self.path / "folds" / f"{fold:02d}"
+
+    @property
+    def _experiment_file(self) -> Path:
+        return self.path / "experiment.json"
+
+    @property
+    def _environment_file(self) -> Path:
+        return self.path / "environment.json"
+
+
+def find_run(run: str, runs_dir: Path) -> RunFolder:
+    """The run of a path, a folder's name, or the beginning of just one."""
+    for path in (Path(run), runs_dir / run):
+        if (path / "experiment.json").is_file():
+            return RunFolder(path)
+    begun = [folder for folder in list_runs(runs_dir) if folder.path.name.startswith(run)]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        names = ", ".join(folder.path.name for folder in begun)
+        raise UnseenError(f"{run!r} is the beginning of several runs: {names}")
+    raise UnseenError(f"no run {run!r} in {runs_dir}; 'unseen runs' lists those that are there")
+
+
+def list_runs(runs_dir: Path) -> list[RunFolder]:
+    """All runs of a folder, the oldest first."""
+    try:
+        recorded = [(path.stat().st_mtime, path) for path in runs_dir.glob("*/experiment.json")]
+    except OSError as error:
+        raise UnseenError(f"cannot read {runs_dir}: {error.strerror}") from error
+    return [RunFolder(path.parent) for _, path in sorted(recorded)]
+
+
+def current_environment() -> dict[str, str]:
+    """The machine and the versions at hand."""
+    versions = {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
+    machine = {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": str(os.cpu_count()),
+        "host": socket.gethostname(),
+    }
+    return machine | versions
+
+
+def make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnseenError(f"cannot make the folder {path}: {error.strerror}") from error
+
+
+def write_whole(path: Path, content: bytes, *, sync: bool = True) -> None:
+    """Write a file so that it is there whole or not at all, whatever happens."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            with part.open("xb") as file:
+                file.write(content)
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UnseenError(f"cannot write {path}: {error.strerror}") from error
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UnseenError(f"cannot read {path}: {error.strerror}") from error
+
+
+def as_json(value: Any) -> bytes:
+    return json.dumps(value, indent=1, sort_keys=True).encode()
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

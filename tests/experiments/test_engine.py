@@ -1,0 +1,96 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from unseen.errors import UnseenError
+from unseen.experiments.engine import LocalProcesses, WorkerDiedError
+
+
+def refuse() -> None:
+    raise UnseenError("no, thank you")
+
+
+def fail() -> None:
+    raise KeyError("gone")
+
+
+def kill_oneself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    executor = LocalProcesses(2)
+    yield executor
+    executor.shutdown()
+
+
+def test_work_is_done_in_other_processes(engine):
+    here = os.getpid()
+    assert engine.submit(pow, 2, 10).result() == 1024
+    assert engine.submit(os.getpid).result() != here
+
+
+def test_a_clear_error_stays_clear(engine):
+    with pytest.raises(UnseenError, match="no, thank you"):
+        engine.submit(refuse).result()
+
+
+def test_a_fault_comes_with_its_traceback(engine):
+    with pytest.raises(RuntimeError, match=r"(?s)test_engine\.py.*KeyError: 'gone'"):
+        engine.submit(fail).result()
+
+
+def test_a_death_costs_one_task_only(engine):
+    other = engine.submit(time.sleep, 1)
+    with pytest.raises(WorkerDiedError):
+        engine.submit(kill_oneself).result()
+    assert other.result() is None
+    assert engine.submit(pow, 2, 3).result() == 8
+
+
+def test_stopping_kills_what_is_under_way():
+    executor = LocalProcesses(1)
+    running = executor.submit(time.sleep, 60)
+    waiting = executor.submit(time.sleep, 60)
+    while not executor._processes:
+        time.sleep(0.01)
+    started = time.monotonic()
+    executor.shutdown(wait=False)
+    assert time.monotonic() - started < 5
+    with pytest.raises(WorkerDiedError):
+        running.result()
+    assert waiting.cancelled()
+
+
+PARENT = """
+import time
+from unseen.experiments.engine import LocalProcesses
+if __name__ == "__main__":
+    executor = LocalProcesses(2)
+    tasks = [executor.submit(time.sleep, 60) for _ in range(2)]
+    while len(executor._processes) < 2:
+        time.sleep(0.01)
+    print(*(process.pid for process in executor._processes), flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_workers_die_with_their_parent(tmp_path: Path, number):
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        workers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
+        family = [*psutil.Process(parent.pid).children(recursive=True)]
+        assert len(workers) == 2
+        parent.send_signal(number)
+    _, alive = psutil.wait_procs({*workers, *family}, timeout=20)
+    assert not alive

@@ -1,0 +1,96 @@
+import json
+from pathlib import Path
+
+import pytest
+from conftest import write_symbols
+from pydantic import ValidationError
+
+from unseen.experiments import experiment as module
+from unseen.experiments.experiment import Experiment, fingerprint
+from unseen.experiments.presets import PRESETS, fast, paper, paper_text
+
+
+def test_the_papers_recipe_is_the_notebooks():
+    recipe = paper()
+    assert recipe.training.model_dump() == {
+        "model": "paper",
+        "epochs": 100,
+        "batch_size": 128,
+        "optimizer": "adadelta",
+        "learning_rate": 1.0,
+        "schedule": "constant",
+        "scale_answers": False,
+    }
+    assert recipe.problem.samples_per_combination == 1_000
+    assert recipe.problem.test_samples_per_combination == 2_000
+    assert recipe.problem.split_seed == 376483
+
+
+def test_the_papers_text_is_its_recipe_with_lenet5():
+    text = paper_text().training.model_dump()
+    notebook = paper().training.model_dump()
+    assert {name for name in text if text[name] != notebook[name]} == {"model", "epochs"}
+    assert (text["model"], text["epochs"]) == ("lenet5", 20)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_go_by_their_name_and_survive_json(name):
+    preset = PRESETS[name]()
+    assert preset.name == name
+    assert Experiment.model_validate_json(preset.model_dump_json()) == preset
+    assert PRESETS[name].__doc__
+
+
+CHANGES = [
+    {"seed": 1},
+    {"threads": 2},
+    {"device": "cuda"},
+    *({"problem": change} for change in (
+        {"length": 3}, {"split_seed": 1}, {"samples_per_combination": 5},
+        {"test_samples_per_combination": 5}, {"development": True, "split_seed": 1},
+    )),
+    *({"training": change} for change in (
+        {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
+        {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
+    )),
+]  # fmt: skip
+
+
+def test_the_fingerprint_changes_with_every_setting():
+    prints = [fingerprint(fast()), *(fingerprint(fast().vary(**change)) for change in CHANGES)]
+    assert len({*prints}) == len(prints)
+    settings = json.loads(fast().model_dump_json())
+    varied = {name for change in CHANGES for name in change} | {"name"}
+    assert varied == settings.keys()
+    for part in ("problem", "training"):
+        changed = {name for change in CHANGES for name in change.get(part, ())}
+        # these have one choice so far, or are told apart below
+        assert settings[part].keys() - changed <= {"operation", "split", "symbols"}
+
+
+def test_the_fingerprint_changes_with_the_codes_results(monkeypatch):
+    before = fingerprint(fast())
+    monkeypatch.setattr(module, "RESULTS_VERSION", module.RESULTS_VERSION + 1)
+    assert fingerprint(fast()) != before
+
+
+def test_symbols_count_by_what_they_hold(tmp_path: Path):
+    folders = [
+        write_symbols(tmp_path / "one"),
+        write_symbols(tmp_path / "two"),
+        write_symbols(tmp_path / "three", per_label=9),
+    ]
+    one, two, three = (fingerprint(fast().vary(problem={"symbols": str(f)})) for f in folders)
+    assert one == two
+    assert len({one, three, fingerprint(fast())}) == 3
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError):
+        fast().seed = 3  # type: ignore[misc]
+
+
+def test_development_never_uses_the_papers_folds():
+    with pytest.raises(ValidationError, match="another split seed than the paper's"):
+        paper().vary(problem={"development": True})
+    assert paper().vary(problem={"development": True, "split_seed": 1}).problem.development

@@ -1,0 +1,183 @@
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unseen.errors import UnseenError
+from unseen.experiments.fold import FoldOutcome, FoldResult
+from unseen.experiments.presets import fast
+from unseen.experiments.run_folder import (
+    DamagedFileError,
+    RunFolder,
+    find_run,
+    list_runs,
+    write_whole,
+)
+
+
+def outcome(fold: int = 3) -> FoldOutcome:
+    result = FoldResult(
+        fold=fold,
+        unseen=[[0, 6], [9, 9]],
+        test_mse=float("nan"),
+        train_mse=0.25,
+        rounded=0.5,
+        floor_or_ceiling=0.75,
+        within_one=1.0,
+        seconds=1.5,
+        epoch_losses=[2.0, 1.0],
+        parameters=7,
+    )
+    return FoldOutcome(result, {"prediction": np.arange(4, dtype=np.float32)}, b"weights")
+
+
+def finished(path: Path) -> RunFolder:
+    folder = RunFolder(path)
+    folder.create(fast())
+    with folder.hold(3) as held:
+        assert held
+        folder.save(outcome())
+    return folder
+
+
+def test_a_fold_is_read_back_as_it_was_saved(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    read = folder.result(3)
+    assert read is not None
+    assert read.model_dump_json() == outcome().result.model_dump_json()
+    assert folder.result(4) is None
+    assert folder.experiment() == fast()
+    assert folder.environment()["torch"]
+    assert {path.name for path in (tmp_path / "run/folds/03").iterdir()} == {
+        *("result.json", "predictions.npz", "model.safetensors", "lock"),
+    }
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_a_changed_byte_anywhere_is_noticed_and_its_file_named(tmp_path_factory, data):
+    folder = finished(tmp_path_factory.mktemp("runs") / "run")
+    name = data.draw(st.sampled_from(["result.json", "predictions.npz", "model.safetensors"]))
+    path = folder.path / "folds/03" / name
+    before = path.read_bytes()
+    content = bytearray(before)
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    if name == "result.json" and parsed(bytes(content)) == parsed(before):
+        assert folder.result(3) is not None  # white space between JSON's signs says nothing
+    else:
+        with pytest.raises(DamagedFileError, match=name):
+            folder.result(3)
+
+
+def parsed(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("name", ["predictions.npz", "model.safetensors"])
+def test_a_missing_sibling_is_damage(tmp_path: Path, name: str):
+    folder = finished(tmp_path / "run")
+    (folder.path / "folds/03" / name).unlink()
+    with pytest.raises(DamagedFileError, match=name):
+        folder.result(3)
+
+
+def test_a_damaged_checkpoint_is_noticed(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    folder.save_checkpoint(3, b"some state")
+    assert folder.checkpoint(3) == b"some state"
+    path = folder.path / "folds/03/checkpoint"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DamagedFileError, match="checkpoint is damaged"):
+        folder.checkpoint(3)
+
+
+def test_a_damaged_record_of_the_experiment_is_replaced_and_named(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    record = folder.path / "experiment.json"
+    assert folder.create(fast()) is None
+    record.write_text("{")
+    with pytest.raises(DamagedFileError):
+        folder.experiment()
+    assert folder.create(fast()) == record
+    assert folder.experiment() == fast()
+
+
+@pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EIO])
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, fault):
+    path = tmp_path / "file"
+    write_whole(path, b"old")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(fault, os.strerror(fault))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(UnseenError, match=f"cannot write .*file: {os.strerror(fault)}"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_what_a_killed_process_left_is_swept_away(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    leftover = folder.path / "folds/03/.model.safetensors.0badcafe.part"
+    leftover.write_bytes(b"half")
+    with folder.hold(3):
+        assert not leftover.exists()
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from unseen.experiments.run_folder import RunFolder
+with RunFolder(Path(sys.argv[1])).hold(1) as held:
+    print(held, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_keeps_others_out_until_its_holder_dies(tmp_path: Path):
+    folder = RunFolder(tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "True\n"
+        with folder.hold(1) as held, folder.hold(2) as other:
+            assert (held, other) == (False, True)
+        holder.kill()
+    with folder.hold(1) as held:
+        assert held
+
+
+def test_discarding_forgets_a_fold(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    folder.save_checkpoint(3, b"state")
+    folder.discard(3)
+    assert folder.result(3) is None
+    assert folder.checkpoint(3) is None
+    assert folder.results() == ([], [])
+
+
+def test_runs_are_found_by_path_name_and_beginning(tmp_path: Path):
+    for name in ("fast-aa11", "fast-ab22", "paper-cc33"):
+        finished(tmp_path / name)
+    assert len(list_runs(tmp_path)) == 3
+    assert find_run(str(tmp_path / "fast-aa11"), Path("nowhere")).path.name == "fast-aa11"
+    assert find_run("fast-aa11", tmp_path).path.name == "fast-aa11"
+    assert find_run("paper", tmp_path).path.name == "paper-cc33"
+    with pytest.raises(UnseenError, match="several runs: fast-aa11, fast-ab22"):
+        find_run("fast", tmp_path)
+    with pytest.raises(UnseenError, match="no run 'slow'"):
+        find_run("slow", tmp_path)
