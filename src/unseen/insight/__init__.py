@@ -1,0 +1,1 @@
+"""What it means: statistics, and the figures of the paper to hold them against."""

@@ -1,0 +1,59 @@
+"""A cross-validation as it goes on: bars on stderr, silent where that is no terminal."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as TimeLeftColumn
+
+from unseen.experiments.cross_validation import Note, Standing
+from unseen.experiments.run_folder import FoldStanding
+
+
+def watch(
+    events: Iterable[Note | Standing], folds: int, epochs: int, console: Console, *, quiet: bool
+) -> None:
+    """Follow a cross-validation to its end, showing bars and telling notes."""
+    display = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+        TimeLeftColumn(elapsed_when_finished=True),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+        speed_estimate_period=300,
+    )
+    with display:
+        whole = display.add_task("all folds", total=folds * epochs, said=f"0 of {folds} done")
+        bars: dict[int, TaskID] = {}
+        for event in events:
+            if isinstance(event, Note):
+                if not quiet:
+                    console.print(event.text, style="yellow", highlight=False, soft_wrap=True)
+                continue
+            under_way = sum(epochs_so_far(standing) for standing in event.running.values())
+            display.update(
+                whole,
+                completed=len(event.done) * epochs + under_way,
+                said=f"{len(event.done)} of {folds} done",
+            )
+            for fold in bars.keys() - event.running.keys():
+                display.remove_task(bars.pop(fold))
+            for fold, standing in sorted(event.running.items()):
+                if fold not in bars:
+                    bars[fold] = display.add_task(f"fold {fold}", total=epochs, said="")
+                display.update(
+                    bars[fold], completed=epochs_so_far(standing), said=in_short(standing, epochs)
+                )
+
+
+def epochs_so_far(standing: FoldStanding) -> float:
+    return standing.epochs_done + standing.epoch_share
+
+
+def in_short(standing: FoldStanding, epochs: int) -> str:
+    epoch = min(standing.epochs_done + 1, epochs)
+    loss = "-" if standing.loss is None else f"{standing.loss:.3f}"
+    return f"epoch {epoch} of {epochs}, loss {loss}"

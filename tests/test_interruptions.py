@@ -1,0 +1,205 @@
+"""Nothing is lost: real processes, really killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import run_json, unseen, without_seconds
+
+from unseen.experiments.run_folder import RunFolder
+
+# The paper's optimiser on a small network; long enough to be met in the middle.
+OPTIONS = ["paper-text", "--epochs", "12", "--samples", "12", "--test-samples", "4"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> dict:
+    """What a run says that nobody disturbs."""
+    return run_json(*OPTIONS, "--folds", "1-3", cwd=tmp_path_factory.mktemp("undisturbed"))
+
+
+def start(*options: str, cwd: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "unseen", "run", *OPTIONS, "--folds", "1-3", *options],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
+    patience = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < patience, "waited in vain"
+        time.sleep(0.005)
+
+
+def the_run(cwd: Path) -> RunFolder | None:
+    runs = [*(cwd / "runs").glob("*/folds")]
+    return RunFolder(runs[0].parent) if runs else None
+
+
+def epochs_saved(cwd: Path, fold: int) -> int:
+    run = the_run(cwd)
+    standing = run and run.standing(fold)
+    return standing.epochs_done if standing else 0
+
+
+def is_done(cwd: Path, fold: int) -> bool:
+    return (run := the_run(cwd)) is not None and run.result(fold) is not None
+
+
+def workers_of(parent: psutil.Process) -> list[psutil.Process]:
+    """The processes that work on folds: those whose number stands in a fold's progress."""
+    run = the_run(Path(parent.cwd()))
+    assert run is not None
+    standings = [run.standing(fold) for fold in (1, 2, 3)]
+    pids = {standing.process for standing in standings if standing}
+    return [child for child in parent.children(recursive=True) if child.pid in pids]
+
+
+def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undisturbed: dict):
+    with start("--quiet", cwd=tmp_path) as process:
+        family = []
+        wait_for(lambda: is_done(tmp_path, 1) and epochs_saved(tmp_path, 3) >= 2)
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive, "workers outlived their parent"
+    run = the_run(tmp_path)
+    assert run is not None
+    assert not is_done(tmp_path, 3)
+    saved = epochs_saved(tmp_path, 3)
+    first = run.path / "folds/01/result.json"
+    written = first.stat().st_mtime_ns
+    with start("--json", "--quiet", cwd=tmp_path) as process:
+        started_at = []
+        while process.poll() is None:
+            if (standing := run.standing(3)) and standing.process != process.pid:
+                started_at.append(standing.epochs_done)
+            time.sleep(0.002)
+        output = process.communicate()[0]
+    assert process.returncode == 0
+    assert without_seconds(json.loads(output)) == without_seconds(undisturbed)
+    assert first.stat().st_mtime_ns == written, "a finished fold was run again"
+    assert min(started_at) >= saved, "saved epochs were lost"
+    assert not [*run.path.rglob("*.part")]
+    assert not [*run.path.rglob("checkpoint")]
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path, undisturbed: dict):
+    with start("--json", "--jobs", "1", cwd=tmp_path) as process:
+        parent = psutil.Process(process.pid)
+        wait_for(lambda: epochs_saved(tmp_path, 1) >= 2)
+        for worker in workers_of(parent):
+            worker.kill()
+        output, words = process.communicate()
+    assert process.returncode == 0, words
+    assert "the process of fold 1 was killed; another one goes on with it" in words
+    assert without_seconds(json.loads(output)) == without_seconds(undisturbed)
+
+
+def test_a_worker_that_is_killed_again_and_again_is_given_up(tmp_path: Path):
+    with start("--jobs", "1", cwd=tmp_path) as process:
+        killed: set[int] = set()
+        while process.poll() is None:
+            parent = psutil.Process(process.pid)
+            try:
+                for child in parent.children(recursive=True):
+                    if is_worker(child) and child.pid not in killed:
+                        killed.add(child.pid)
+                        child.kill()
+            except psutil.NoSuchProcess:
+                pass
+            time.sleep(0.05)
+        output, words = process.communicate()
+    assert process.returncode == 2
+    assert output == ""
+    assert "was killed 5 times without finishing another epoch" in words.splitlines()[-1]
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """Whether a process was forked by the fork server, which is itself a child of ours."""
+    parent = process.parent()
+    return parent is not None and any("forkserver" in word for word in parent.cmdline())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path, number, code):
+    with start(cwd=tmp_path) as process:
+        wait_for(lambda: epochs_saved(tmp_path, 1) >= 1 and epochs_saved(tmp_path, 2) >= 1)
+        family = psutil.Process(process.pid).children(recursive=True)
+        before = time.monotonic()
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+        else:
+            process.send_signal(number)
+        output, words = process.communicate()
+        seconds = time.monotonic() - before
+    assert process.returncode == code
+    assert output == ""
+    assert "stopped; 0 of 3 folds are done, fold 1 is saved up to epoch" in words
+    assert "The same command goes on from there." in words
+    assert words.count("\n") == 1
+    assert seconds < 3  # a second is asked for; the machine may be busy
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+
+
+def test_an_early_interrupt_is_no_traceback(tmp_path: Path):
+    for pause in (0.05, 0.2, 0.6, 1.2):
+        with start(cwd=tmp_path) as process:
+            time.sleep(pause)
+            os.killpg(process.pid, signal.SIGINT)
+            words = process.communicate()[1]
+        assert process.returncode in (130, -signal.SIGINT), words
+        if pause >= 0.2:  # before, it may be Python itself that is starting
+            assert "Traceback" not in words
+
+
+def test_two_processes_share_a_run(tmp_path: Path, undisturbed: dict):
+    both = [start("--json", "--jobs", "1", cwd=tmp_path) for _ in range(2)]
+    ends = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    whole = unseen("show", "paper-text", "--json", cwd=tmp_path)
+    assert without_seconds(json.loads(whole.stdout)) == without_seconds(undisturbed)
+    for output, words in ends:
+        done = {fold["fold"] for fold in json.loads(output)["folds"]}
+        left = {fold for fold in (1, 2, 3) if f"fold {fold} is being run by another" in words}
+        assert done | left == {1, 2, 3}
+        assert not done & left
+
+
+def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path):
+    options = ["--samples", "2", "--test-samples", "2", "--folds", "1-2"]
+    run = RunFolder(tmp_path / run_json(*options, cwd=tmp_path)["run"])
+    run.discard(1)
+    with run.hold(1) as held:
+        assert held
+        ended = unseen("run", *options, "--json", cwd=tmp_path)
+    assert ended.returncode == 0
+    assert "fold 1 is being run by another process" in ended.stderr
+    assert [fold["fold"] for fold in json.loads(ended.stdout)["folds"]] == [2]
+    assert [fold["fold"] for fold in run_json(*options, cwd=tmp_path)["folds"]] == [1, 2]
+
+
+def test_a_damaged_checkpoint_is_named_and_its_fold_begun_anew(tmp_path: Path, undisturbed: dict):
+    with start("--quiet", cwd=tmp_path) as process:
+        wait_for(lambda: epochs_saved(tmp_path, 1) >= 2)
+        process.kill()
+    run = the_run(tmp_path)
+    assert run is not None
+    checkpoint = run.path / "folds/01/checkpoint"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
+    ended = unseen("run", *OPTIONS, "--folds", "1-3", "--json", cwd=tmp_path)
+    assert "folds/01/checkpoint is damaged; fold 1 is run again" in ended.stderr
+    assert without_seconds(json.loads(ended.stdout)) == without_seconds(undisturbed)
