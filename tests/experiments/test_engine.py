@@ -37,6 +37,12 @@ def test_work_is_done_in_other_processes(engine):
     assert engine.submit(os.getpid).result() != here
 
 
+def test_an_interrupt_reaches_no_worker(engine):
+    blocked = engine.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result()
+    assert signal.SIGINT in blocked
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 def test_a_clear_error_stays_clear(engine):
     with pytest.raises(UnseenError, match="no, thank you"):
         engine.submit(refuse).result()

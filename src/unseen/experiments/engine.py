@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from multiprocessing import connection, forkserver
+from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -49,6 +49,7 @@ class LocalProcesses(Executor):
     def _start_server(self) -> None:
         """Start the process that workers are forked from, unless it runs."""
         self._context.set_forkserver_preload(PRELOADED)
+        resource_tracker.ensure_running()  # before, because starting it unblocks the signal
         # Ctrl-C reaches the whole process group; blocked here, it stays blocked in the server and
         # in all its children, and only this process answers it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import TimeRemainingColumn as TimeLeftColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from unseen.experiments.cross_validation import Note, Standing
 from unseen.experiments.run_folder import FoldStanding
@@ -18,8 +17,8 @@ def watch(
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
         TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-        TimeLeftColumn(elapsed_when_finished=True),
+        TimeRemainingColumn(),
+        TextColumn("left"),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
