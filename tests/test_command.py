@@ -9,6 +9,12 @@ from pathlib import Path
 import pytest
 from conftest import SMALL, run_json, unseen, without_seconds, write_idx, write_symbols
 
+from unseen.errors import UnseenError
+from unseen.experiments.cross_validation import complete_fold
+from unseen.experiments.presets import fast
+from unseen.experiments.run_folder import RunFolder
+from unseen.problem.symbols import load_symbols
+
 MEASURES = {"test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one", "seconds"}
 
 
@@ -23,7 +29,7 @@ def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: 
     assert document["mean"].keys() == document["paper"].keys() == MEASURES
     errors = [fold["test_mse"] for fold in document["folds"]]
     assert document["mean"]["test_mse"] == pytest.approx(sum(errors) / 3)
-    assert document["paper"]["rounded"] == 0.7091
+    assert document["paper"]["rounded"] is None  # these symbols are not the paper's
     assert document["experiment"]["problem"]["samples_per_combination"] == 6
     assert (tmp_path / document["run"] / "folds/03/model.safetensors").is_file()
 
@@ -40,6 +46,7 @@ def test_the_tables_stand_beside_the_papers_and_are_shown_again(tmp_path: Path):
     assert "fast-" in listed.stdout
     as_json = unseen("show", "fast", "--json", cwd=tmp_path)
     assert len(json.loads(as_json.stdout)["folds"]) == 2
+    assert json.loads(as_json.stdout)["paper"]["rounded"] == 0.7091
 
 
 def test_other_symbols_have_no_paper_beside_them(symbols: Path, tmp_path: Path):
@@ -108,11 +115,32 @@ def test_development_folds_have_another_split(tmp_path: Path):
 
 def test_a_diverging_run_is_null_and_wrong(symbols: Path, tmp_path: Path):
     document = run_json(
-        "--optimizer", "sgd", "--learning-rate", "1e9", "--symbols", symbols, "--folds", "1",
+        "--optimizer", "sgd", "--learning-rate", "1e9", "--symbols", symbols, "--folds", "1-2",
         *SMALL, cwd=tmp_path,
     )  # fmt: skip
     assert document["folds"][0]["test_mse"] is None
     assert document["folds"][0]["rounded"] == 0
+    assert document["mean"]["test_mse"] is None
+    assert "nan" in unseen("show", "fast", cwd=tmp_path).stdout
+    assert "nan" in unseen("runs", cwd=tmp_path).stdout
+
+
+def test_names_with_brackets_are_shown_as_they_are(symbols: Path, tmp_path: Path):
+    options = ["run", "--symbols", symbols, "--folds", "1", *SMALL, "--runs-dir", "x[/red]"]
+    assert "x[/red]" in unseen(*options, cwd=tmp_path).stdout
+    (result,) = tmp_path.glob("x[[]/red]/*/folds/01/result.json")
+    result.write_text("")
+    assert "x[/red]" in unseen(*options, cwd=tmp_path).stderr
+
+
+def test_symbols_that_change_during_a_run_are_noticed(symbols: Path, tmp_path: Path):
+    experiment = fast().vary(problem={"symbols": str(symbols)})
+    folder = RunFolder.of(experiment, tmp_path)
+    folder.create(experiment)
+    write_symbols(symbols, per_label=9)
+    load_symbols.cache_clear()
+    with pytest.raises(UnseenError, match="has changed since the run began"):
+        complete_fold(folder.path, experiment, 1)
 
 
 BAD_INPUT = {
@@ -137,6 +165,10 @@ BAD_INPUT = {
     "--seed must be at least 0": ["--seed", "-1"],
     "10,000,000 combinations": ["--length", "7"],
     "--device must": ["--device", "abacus"],
+    "--precision must be 'fp32' or 'bf16', not fp8": ["--precision", "fp8"],
+    "--epochs must be at most": ["--epochs", "9" * 400],
+    "--batch-size must be at most": ["--batch-size", "9" * 400],
+    "cannot read": ["--symbols", "x" * 300],
     "no device 'cuda:7'": ["--device", "cuda:7"],
     "another split seed than the paper's": ["--development", "--split-seed", "376483"],
     "cannot make the folder": ["--runs-dir", "afile/runs"],
@@ -240,13 +272,21 @@ def test_an_output_that_takes_no_more_is_no_traceback(symbols: Path, tmp_path: P
                 cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
             )  # fmt: skip
         assert ended.returncode == 2
-        assert ended.stderr.startswith("unseen: cannot write")
+        assert ended.stderr.startswith("unseen: cannot use the output: No space left")
         assert ended.stderr.count("\n") == 1
     closed = f"{sys.executable} -m unseen {' '.join(map(str, options))} | true"
     ended = subprocess.run(
         closed, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert "Traceback" not in ended.stderr
+    assert ended.stderr == ""
+    for arguments in (["--version"], ["run", "--help"], options):
+        for ending in (">&-", "> /dev/full"):
+            command = f"{sys.executable} -m unseen {' '.join(map(str, arguments))} {ending}"
+            ended = subprocess.run(
+                command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert "Traceback" not in ended.stderr
+            assert ended.stderr.count("\n") <= 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
@@ -9,15 +10,23 @@ def main() -> None:
     try:
         from unseen.cli import command
 
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # one that knows no × shows something for it
+                stream.reconfigure(errors="replace")
         code = command()
-    except KeyboardInterrupt:
-        code = 130
+    except KeyboardInterrupt as interrupt:
+        os._exit(getattr(interrupt, "exit_code", 130))  # what still runs is not worth waiting for
     except BrokenPipeError:  # whoever read our output has had enough
         code = 141
+    leave(code)
+
+
+def leave(code: int) -> None:
+    """Exit; what could not be written is not tried again."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError:
-        # what could not be written must not be tried again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +15,6 @@ import cyclopts
 from cyclopts import App, Parameter
 from pydantic import ValidationError
 from rich.console import Console, RenderableType
-from rich.text import Text
 
 from unseen.errors import UnseenError, unknown
 from unseen.experiments.experiment import DEVELOPMENT_SPLIT_SEED, Experiment
@@ -64,6 +64,9 @@ def run(
     batch_size: Annotated[int | None, Parameter(help="Samples a step.")] = None,
     optimizer: Annotated[str | None, Parameter(help=", ".join(OPTIMIZERS))] = None,
     learning_rate: Annotated[float | None, Parameter(help="Its step size, or its peak.")] = None,
+    precision: Annotated[
+        str | None, Parameter(help="Of the arithmetic in training: fp32, or bf16.")
+    ] = None,
     samples: Annotated[int | None, Parameter(help="Training samples a combination.")] = None,
     test_samples: Annotated[int | None, Parameter(help="Test samples a combination.")] = None,
     length: Annotated[int | None, Parameter(help="Symbols side by side in a picture.")] = None,
@@ -89,7 +92,7 @@ def run(
     runs_dir: RunsDir = Path("runs"),
     fresh: Annotated[bool, Parameter(negative="", help="Forget what was run before.")] = False,
     json: Annotated[bool, Parameter(negative="", help="One JSON object on stdout.")] = False,
-    quiet: Annotated[bool, Parameter(negative="", help="No progress and no notes.")] = False,
+    quiet: Annotated[bool, Parameter(negative="", help="No progress display.")] = False,
 ) -> None:
     """Run an experiment, or finish one: its folds in parallel, then its tables."""
     if preset not in PRESETS:
@@ -112,6 +115,7 @@ def run(
             "batch_size": batch_size,
             "optimizer": optimizer,
             "learning_rate": learning_rate,
+            "precision": precision,
         },
         seed=seed,
         device=device,
@@ -170,27 +174,38 @@ def _run(
     try:
         events = cross_validate(experiment, folder, chosen, executor, fresh=fresh)
         watch(events, len(chosen), experiment.training.epochs, errors, quiet=quiet)
-    except KeyboardInterrupt as interrupt:
+    except BaseException as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         executor.shutdown(wait=False)
-        say(stopped_words(folder, chosen))
-        raise SystemExit(143 if isinstance(interrupt, Terminated) else 130) from None
-    except BaseException:
-        executor.shutdown(wait=False)
+        sweep(folder, chosen)
+        if isinstance(stop, KeyboardInterrupt):
+            say(stopped_words(folder, chosen, fresh=fresh))
         raise
     executor.shutdown()
     _print_run(folder, chosen, json=json)
 
 
+def sweep(folder: RunFolder, folds: list[int]) -> None:
+    """Remove what killed workers left half-written; as soon as they are dead, but soon."""
+    patience = time.monotonic() + 0.5
+    while folder.has_leftovers() and time.monotonic() < patience:
+        for fold in folds:
+            with folder.hold(fold):  # which sweeps
+                pass
+        time.sleep(0.02)
+
+
 class Terminated(KeyboardInterrupt):
     """The system asked the process to end, as Ctrl-C asks it."""
+
+    exit_code = 143
 
 
 def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-def stopped_words(folder: RunFolder, folds: list[int]) -> str:
+def stopped_words(folder: RunFolder, folds: list[int], *, fresh: bool) -> str:
     """What an interrupted run has saved, and how to go on."""
     done = {result.fold for result in folder.results()[0]}
     saved = {
@@ -200,7 +215,8 @@ def stopped_words(folder: RunFolder, folds: list[int]) -> str:
     }
     words = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
     words += [f"fold {fold} is saved up to epoch {epoch}" for fold, epoch in saved.items()]
-    return f"{', '.join(words)} in {folder.path}. The same command goes on from there."
+    command = "The same command without --fresh" if fresh else "The same command"
+    return f"{', '.join(words)} in {folder.path}. {command} goes on from there."
 
 
 def _print_run(folder: RunFolder, folds: list[int] | None = None, *, json: bool) -> None:
@@ -214,10 +230,10 @@ def _print_run(folder: RunFolder, folds: list[int] | None = None, *, json: bool)
     if folds is not None:
         results = [result for result in results if result.fold in folds]
     if json:
-        emit(Text(run_json(folder.path, experiment, results)))
+        emit(run_json(folder.path, experiment, results))
     else:
         emit(run_tables(experiment, results))
-        emit(Text(f"Run folder: {folder.path}"))
+        emit(f"Run folder: {folder.path}")
 
 
 def parse_folds(text: str | None, count: int) -> list[int]:
@@ -267,7 +283,8 @@ def in_one_line(error: ValidationError) -> str:
         "less_than_equal": "must be at most {le}",
         "less_than": "must be less than {lt}",
         "finite_number": "must be a finite number",
-        "string_pattern_mismatch": "must look like {pattern}",
+        "string_pattern_mismatch": "must be cpu, cuda, cuda:N or mps",
+        "literal_error": "must be {expected}",
     }.get(fault["type"])
     if says is None:
         return fault["msg"].removeprefix("Value error, ")
@@ -277,26 +294,30 @@ def in_one_line(error: ValidationError) -> str:
 
 
 def emit(what: RenderableType) -> None:
-    """Print on stdout, as wide as it is; a text is never cut or folded."""
-    try:
-        Console().print(what, soft_wrap=isinstance(what, Text))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UnseenError(f"cannot write the output: {error.strerror}") from error
+    """Print on stdout: a plain text as it is, all else as wide as the terminal."""
+    if not isinstance(what, str):
+        console = Console()
+        with console.capture() as rendered:
+            console.print(what)
+        what = rendered.get().removesuffix("\n")
+    print(what, flush=True)
 
 
 def say(text: str) -> None:
     """One line on stderr, for a person."""
-    print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)
+    if sys.stderr is not None:
+        print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)
 
 
 def command(arguments: list[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        return 0
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
-        return 2
-    return 0
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        say(f"cannot use {error.filename or 'the output'}: {error.strerror}")
+    return 2

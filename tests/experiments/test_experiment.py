@@ -20,6 +20,7 @@ def test_the_papers_recipe_is_the_notebooks():
         "learning_rate": 1.0,
         "schedule": "constant",
         "scale_answers": False,
+        "precision": "fp32",
     }
     assert recipe.problem.samples_per_combination == 1_000
     assert recipe.problem.test_samples_per_combination == 2_000
@@ -52,6 +53,7 @@ CHANGES = [
     *({"training": change} for change in (
         {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
         {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
+        {"precision": "bf16"},
     )),
 ]  # fmt: skip
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load
 
+from unseen.errors import UnseenError
+from unseen.experiments import fold as fold_module
 from unseen.experiments.experiment import RESULTS_VERSION
 from unseen.experiments.fold import FoldResult, fold_samples, fold_steps, pose, run_fold
 from unseen.experiments.presets import fast, paper
@@ -92,6 +94,28 @@ def test_a_result_is_what_its_predictions_and_its_model_say():
     assert predictions[0] == pytest.approx(answer.item(), abs=1e-4)
 
 
+def test_the_train_error_is_measured_on_seen_pairs_after_training(monkeypatch):
+    monkeypatch.setattr(fold_module, "TRAIN_MSE_SAMPLES", 100)
+    measured = []
+    monkeypatch.setattr(
+        fold_module, "mse", lambda *pair: measured.append(pair) or METRICS["mse"](*pair)
+    )
+    outcome = run_fold(SMALL, 1)
+    ((predictions, answers),) = measured
+    assert len(answers) == 100
+    assert outcome.result.train_mse == METRICS["mse"](predictions, answers)
+    assert outcome.result.train_mse != outcome.result.test_mse
+    seen, _ = fold_samples(SMALL.problem, Streams(0, 1))
+    rows = Streams(0, 1).numpy("train error").permutation(len(seen))[:100]
+    assert np.array_equal(answers, seen.answers[rows])
+
+
+@pytest.mark.parametrize("fold", [0, 11, -1])
+def test_a_fold_that_is_not_there_is_refused(fold):
+    with pytest.raises(UnseenError, match=f"fold {fold} does not exist"):
+        run_fold(SMALL, fold)
+
+
 def test_threads_are_as_before_afterwards():
     before = torch.get_num_threads()
     steps = fold_steps(SMALL.vary(threads=before + 1), 1)
@@ -117,6 +141,11 @@ def test_results_of_this_version_are_what_they_were():
     seen, unseen = fold_samples(SMALL.problem, Streams(0, 1))
     assert seen.images[[0, 1, -1]].tolist() == [[19871, 21049], [31505, 21735], [37318, 31329]]
     assert unseen.images[[0, 1, -1]].tolist() == [[1723, 2047], [9325, 22], [5800, 8534]]
+    recipe = paper().vary(
+        problem={"samples_per_combination": 1, "test_samples_per_combination": 1},
+        training={"epochs": 1},
+    )
+    assert run_fold(recipe, 1).result.epoch_losses == pytest.approx([93.7780], rel=1e-3)
     result = run_fold(SMALL, 1).result
     assert result.epoch_losses == pytest.approx([16.3158], rel=1e-3)
     assert result.test_mse == pytest.approx(17.9190, rel=1e-3)

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -161,6 +162,61 @@ def test_a_lock_keeps_others_out_until_its_holder_dies(tmp_path: Path):
         assert held
 
 
+def test_the_result_is_written_last(tmp_path: Path, monkeypatch):
+    written = []
+    replace = Path.replace
+    monkeypatch.setattr(
+        Path, "replace", lambda part, path: written.append(path.name) or replace(part, path)
+    )
+    finished(tmp_path / "run")
+    assert written[-1] == "result.json"
+    assert {*written[-3:]} == {"predictions.npz", "model.safetensors", "result.json"}
+
+
+def test_a_result_counts_only_for_its_own_fold(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    for name in ("04", "3", "003", "x"):
+        shutil.copytree(folder.path / "folds/03", folder.path / "folds" / name)
+    with pytest.raises(DamagedFileError):
+        folder.result(4)
+    results, damages = folder.results()
+    assert [result.fold for result in results] == [3]
+    assert len(damages) == 1
+
+
+def test_a_folder_in_place_of_a_file_is_damage_and_can_be_discarded(tmp_path: Path):
+    folder = finished(tmp_path / "run")
+    for name in ("result.json", "model.safetensors", "checkpoint"):
+        path = folder.path / "folds/03" / name
+        path.unlink(missing_ok=True)
+        path.mkdir()
+        with pytest.raises(DamagedFileError, match=name):
+            folder.checkpoint(3) if name == "checkpoint" else folder.result(3)
+        folder.discard(3)
+        assert not path.exists()
+        folder.save(outcome())
+        assert folder.result(3) is not None
+
+
+@pytest.mark.parametrize("words", ["", "[", "[]", "null", '{"epochs_done": "many"}'])
+def test_a_progress_that_cannot_be_read_is_none(tmp_path: Path, words: str):
+    folder = finished(tmp_path / "run")
+    folder.save_standing(3, 1, 0.5, float("nan"))
+    standing = folder.standing(3)
+    assert standing is not None
+    assert (standing.epochs_done, standing.loss) == (1, None)
+    (folder.path / "folds/03/progress.json").write_text(words)
+    assert folder.standing(3) is None
+
+
+@pytest.mark.parametrize("words", ["", "[" * 200_000, "[]", "null", '{"sha256": 1}', "\xff"])
+def test_a_result_that_cannot_be_read_is_damage(tmp_path: Path, words: str):
+    folder = finished(tmp_path / "run")
+    (folder.path / "folds/03/result.json").write_text(words, encoding="latin-1")
+    with pytest.raises(DamagedFileError, match=r"result\.json is damaged"):
+        folder.result(3)
+
+
 def test_discarding_forgets_a_fold(tmp_path: Path):
     folder = finished(tmp_path / "run")
     folder.save_checkpoint(3, b"state")
@@ -171,9 +227,12 @@ def test_discarding_forgets_a_fold(tmp_path: Path):
 
 
 def test_runs_are_found_by_path_name_and_beginning(tmp_path: Path):
-    for name in ("fast-aa11", "fast-ab22", "paper-cc33"):
+    for name in ("fast-aa11", "fast-ab22", "paper-cc33", "paper-text-dd44"):
         finished(tmp_path / name)
-    assert len(list_runs(tmp_path)) == 3
+    assert len(list_runs(tmp_path)) == 4
+    assert find_run("paper-t", tmp_path).path.name == "paper-text-dd44"
+    with pytest.raises(UnseenError, match="no run ''"):
+        find_run("", tmp_path)
     assert find_run(str(tmp_path / "fast-aa11"), Path("nowhere")).path.name == "fast-aa11"
     assert find_run("fast-aa11", tmp_path).path.name == "fast-aa11"
     assert find_run("paper", tmp_path).path.name == "paper-cc33"

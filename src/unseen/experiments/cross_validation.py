@@ -13,7 +13,12 @@ from unseen.errors import UnseenError
 from unseen.experiments.engine import WorkerDiedError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import fold_steps
-from unseen.experiments.run_folder import DamagedFileError, FoldStanding, RunFolder
+from unseen.experiments.run_folder import (
+    DamagedFileError,
+    FoldStanding,
+    RunFolder,
+    current_environment,
+)
 
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_WORDS = 0.5
@@ -52,15 +57,19 @@ def cross_validate(
         yield Note(f"{damaged} was damaged; written anew")
     if fresh:
         yield from _discard(folder, folds)
+    begun_with = folder.environment().get("torch")
+    if begun_with != (torch := current_environment()["torch"]):
+        yield Note(f"begun with torch {begun_with}, going on with {torch}: last bits may differ")
     missing = []
     for fold in folds:
         try:
-            if folder.result(fold) is None:
-                missing.append(fold)
-                folder.checkpoint(fold)
+            if folder.result(fold) is not None:
+                folder.tidy(fold)
+                continue
+            folder.checkpoint(fold)
         except DamagedFileError as damage:
-            missing = [*dict.fromkeys([*missing, fold])]
             yield Note(f"{damage}; fold {fold} is run again")
+        missing.append(fold)
     elsewhere = yield from _run(experiment, folder, folds, missing, executor)
     # whoever held these may have died since
     elsewhere = yield from _run(experiment, folder, folds, elsewhere, executor)
@@ -126,10 +135,12 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
     with folder.hold(fold) as held:
         if not held:
             return False
-        checkpoint = None
         with suppress(DamagedFileError):
             if folder.result(fold) is not None:
                 return True
+        folder.discard_result(fold)
+        checkpoint = None
+        with suppress(DamagedFileError):
             checkpoint = folder.checkpoint(fold)
         if RunFolder.of(experiment, path.parent) != folder:
             raise UnseenError(f"{experiment.problem.symbols} has changed since the run began")

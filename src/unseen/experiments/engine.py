@@ -59,13 +59,13 @@ class LocalProcesses(Executor):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop: after what is under way, or (`wait` false) by killing it."""
+        """Stop: after what is under way, or (`wait` false) at once by killing it."""
         if not wait:
             with self._lock:
                 self._closed = True
                 for process in self._processes:
                     process.kill()
-        self._threads.shutdown(wait=True, cancel_futures=cancel_futures or not wait)
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures or not wait)
 
     def _in_process(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
@@ -74,12 +74,12 @@ class LocalProcesses(Executor):
         process = self._context.Process(
             target=_answer, args=(sender, function, arguments, named), daemon=True
         )
-        with self._lock:
-            if self._closed:
-                raise WorkerDiedError("stopped before it began")
-            process.start()
-            self._processes.add(process)
+        process.start()  # seconds, for the first one: the server loads torch
         sender.close()
+        with self._lock:
+            self._processes.add(process)
+            if self._closed:
+                process.kill()
         try:
             succeeded, answer = pickle.loads(receiver.recv_bytes())
         except (EOFError, OSError) as error:
@@ -107,10 +107,12 @@ def _answer(
         succeeded, answer = True, function(*arguments, **named)
     except UnseenError as error:
         succeeded, answer = False, error
-    except MemoryError:
-        succeeded, answer = False, UnseenError("out of memory: fewer --jobs or --samples need less")
-    except Exception:
-        succeeded, answer = False, RuntimeError(f"in a worker:\n{traceback.format_exc()}")
+    except Exception as error:
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            answer = UnseenError("out of memory; a smaller --batch-size or fewer --jobs need less")
+        else:
+            answer = RuntimeError(f"in a worker:\n{traceback.format_exc()}")
+        succeeded = False
     sender.send_bytes(pickle.dumps((succeeded, answer)))
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -76,12 +76,13 @@ class Training(Frozen):
     """How it is learnt."""
 
     model: Annotated[str, _registered("model")]
-    epochs: int = Field(ge=1)
-    batch_size: int = Field(ge=1)
+    epochs: int = Field(ge=1, le=1_000_000)
+    batch_size: int = Field(ge=1, le=10_000_000)
     optimizer: Annotated[str, _registered("optimizer")]
     learning_rate: float = Field(gt=0)
     schedule: Annotated[str, _registered("schedule")]
     scale_answers: bool
+    precision: Literal["fp32", "bf16"] = "fp32"
 
 
 class Experiment(Frozen):

@@ -118,6 +118,9 @@ def fold_steps(
     from unseen.learning.training import start_training, train
 
     started = time.perf_counter()
+    count = len(pose(experiment.problem).folds)
+    if not 1 <= fold <= count:
+        raise UnseenError(f"fold {fold} does not exist; this split has folds 1 to {count}")
     streams = Streams(experiment.seed, fold)
     device = torch.device(experiment.device)
     seen, unseen = fold_samples(experiment.problem, streams)

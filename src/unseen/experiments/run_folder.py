@@ -17,6 +17,7 @@ import math
 import os
 import platform
 import secrets
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import Experiment, fingerprint
+from unseen.experiments.experiment import Experiment, Frozen, fingerprint
 from unseen.experiments.fold import FoldOutcome, FoldResult
 
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
@@ -42,12 +43,8 @@ class DamagedFileError(UnseenError):
         super().__init__(f"{path} is damaged")
         self.path = path
 
-    def __reduce__(self) -> tuple[type, tuple[Path]]:
-        return type(self), (self.path,)
 
-
-@dataclass(frozen=True)
-class FoldStanding:
+class FoldStanding(Frozen):
     """Where an unfinished fold stands, as its process last said."""
 
     epochs_done: int
@@ -71,48 +68,50 @@ class RunFolder:
     def create(self, experiment: Experiment) -> Path | None:
         """Record the experiment and the machine; returns a damaged record that this replaced."""
         make_folder(self.path)
+        if not self.environment():
+            write_whole(self._environment_file, as_json(current_environment()))
         damaged = None
         try:
             if self._experiment_file.exists() and self.experiment() == experiment:
                 return None
         except DamagedFileError as damage:
             damaged = damage.path
-        if not self._environment_file.exists():
-            write_whole(self._environment_file, as_json(current_environment()))
+            remove(damaged)
         write_whole(self._experiment_file, as_json(experiment.model_dump(mode="json")))
         return damaged
 
     def experiment(self) -> Experiment:
         """The experiment as it was recorded."""
         try:
-            return Experiment.model_validate_json(read_bytes(self._experiment_file))
+            return Experiment.model_validate_json(read_file(self._experiment_file) or b"")
         except ValidationError as error:
             raise DamagedFileError(self._experiment_file) from error
 
     def environment(self) -> dict[str, str]:
-        """The machine and the versions that the run was started with."""
+        """The machine and the versions that the run was started with; empty if not known."""
         try:
-            recorded: dict[str, str] = json.loads(read_bytes(self._environment_file))
-        except ValueError as error:
-            raise DamagedFileError(self._environment_file) from error
-        return recorded
+            recorded = json.loads(read_file(self._environment_file) or b"")
+        except (ValueError, DamagedFileError):
+            return {}
+        return recorded if isinstance(recorded, dict) else {}
 
     def result(self, fold: int) -> FoldResult | None:
         """The result of a fold if it is done; a DamagedFileError if it cannot be trusted."""
         path = self._fold(fold) / "result.json"
-        if not path.exists():
+        if (content := read_file(path)) is None:
             return None
         try:
-            recorded = json.loads(read_bytes(path))
-            if recorded.pop("sha256") != sha256(as_json(recorded)):
-                raise DamagedFileError(path)
+            recorded = json.loads(content)
+            said_sum = recorded.pop("sha256")
             result = FoldResult.model_validate(recorded["result"])
             siblings: dict[str, str] = recorded["files"]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise DamagedFileError(path) from error
+        if said_sum != sha256(as_json(recorded)) or result.fold != fold:
+            raise DamagedFileError(path)
         for name, expected in siblings.items():
             sibling = path.with_name(name)
-            if not sibling.is_file() or sha256(read_bytes(sibling)) != expected:
+            if sha256(read_file(sibling) or b"") != expected:
                 raise DamagedFileError(sibling)
         return result
 
@@ -120,8 +119,11 @@ class RunFolder:
         """The results of all folds that are done, in order, and what is damaged."""
         results, damages = [], []
         for path in sorted(self.path.glob("folds/*/result.json")):
+            fold = int(path.parent.name) if path.parent.name.isdecimal() else 0
+            if path.parent != self._fold(fold):
+                continue
             try:
-                if path.parent.name.isdecimal() and (result := self.result(int(path.parent.name))):
+                if (result := self.result(fold)) is not None:
                     results.append(result)
             except DamagedFileError as damage:
                 damages.append(damage)
@@ -141,14 +143,14 @@ class RunFolder:
         }
         recorded["sha256"] = sha256(as_json(recorded))
         write_whole(folder / "result.json", as_json(recorded))
-        self._tidy(outcome.result.fold)
+        self.tidy(outcome.result.fold)
 
     def checkpoint(self, fold: int) -> bytes | None:
         """What a fold under way last saved."""
         path = self._fold(fold) / "checkpoint"
-        if not path.exists():
+        if (whole := read_file(path)) is None:
             return None
-        digest, _, content = read_bytes(path).partition(b"\n")
+        digest, _, content = whole.partition(b"\n")
         if digest != sha256(content).encode():
             raise DamagedFileError(path)
         return content
@@ -159,22 +161,41 @@ class RunFolder:
     def standing(self, fold: int) -> FoldStanding | None:
         """Where an unfinished fold stands; None if nobody has begun it."""
         try:
-            said = json.loads((self._fold(fold) / "progress.json").read_bytes())
-            return FoldStanding(**said)
-        except (OSError, ValueError, TypeError):
+            said = read_file(self._fold(fold) / "progress.json")
+            return FoldStanding.model_validate_json(said or b"")
+        except (UnseenError, ValidationError):
             return None
 
     def save_standing(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
         known_loss = loss if math.isfinite(loss) else None
-        said = FoldStanding(epochs_done, epoch_share, known_loss, os.getpid(), socket.gethostname())
+        said = FoldStanding(
+            epochs_done=epochs_done,
+            epoch_share=epoch_share,
+            loss=known_loss,
+            process=os.getpid(),
+            host=socket.gethostname(),
+        )
         # losing a word to a power cut is no loss, so it need not reach the disk at once
-        write_whole(self._fold(fold) / "progress.json", as_json(said.__dict__), sync=False)
+        write_whole(self._fold(fold) / "progress.json", as_json(said.model_dump()), sync=False)
 
     def discard(self, fold: int) -> None:
-        """Forget a fold: its result first, so that it is never half there."""
+        """Forget a fold altogether."""
+        self.discard_result(fold)
+        self.tidy(fold)
+
+    def discard_result(self, fold: int) -> None:
+        """Forget what a fold came to: its result first, so that it is never half there."""
         for name in ("result.json", "predictions.npz", "model.safetensors"):
-            (self._fold(fold) / name).unlink(missing_ok=True)
-        self._tidy(fold)
+            remove(self._fold(fold) / name)
+
+    def tidy(self, fold: int) -> None:
+        """Remove what only a fold under way needs."""
+        for name in ("checkpoint", "progress.json"):
+            remove(self._fold(fold) / name)
+
+    def has_leftovers(self) -> bool:
+        """Whether some killed process left part of a file."""
+        return any(self.path.glob("folds/*/.*.part"))
 
     @contextmanager
     def hold(self, fold: int) -> Iterator[bool]:
@@ -194,14 +215,10 @@ class RunFolder:
             raise UnseenError(f"cannot lock {folder}: {error.strerror}") from error
         try:
             for leftover in folder.glob(".*.part"):  # of a process that was killed
-                leftover.unlink(missing_ok=True)
+                remove(leftover)
             yield True
         finally:
             lock.release()
-
-    def _tidy(self, fold: int) -> None:
-        for name in ("checkpoint", "progress.json"):
-            (self._fold(fold) / name).unlink(missing_ok=True)
 
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"
@@ -217,10 +234,15 @@ class RunFolder:
 
 def find_run(run: str, runs_dir: Path) -> RunFolder:
     """The run of a path, a folder's name, or the beginning of just one."""
-    for path in (Path(run), runs_dir / run):
-        if (path / "experiment.json").is_file():
-            return RunFolder(path)
-    begun = [folder for folder in list_runs(runs_dir) if folder.path.name.startswith(run)]
+    try:
+        for path in (Path(run), runs_dir / run):
+            if run and (path / "experiment.json").is_file():
+                return RunFolder(path)
+    except OSError as error:
+        raise UnseenError(f"cannot read {run}: {error.strerror}") from error
+    runs = [folder for folder in list_runs(runs_dir) if run]
+    begun = [folder for folder in runs if folder.path.name.rpartition("-")[0] == run]
+    begun = begun or [folder for folder in runs if folder.path.name.startswith(run)]
     if len(begun) == 1:
         return begun[0]
     if begun:
@@ -276,11 +298,27 @@ def write_whole(path: Path, content: bytes, *, sync: bool = True) -> None:
         raise UnseenError(f"cannot write {path}: {error.strerror}") from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_file(path: Path) -> bytes | None:
+    """What a file holds; None if there is none."""
     try:
         return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError as error:
+        raise DamagedFileError(path) from error
     except OSError as error:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder that has taken its place; nothing if there is none."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnseenError(f"cannot remove {path}: {error.strerror}") from error
 
 
 def as_json(value: Any) -> bytes:

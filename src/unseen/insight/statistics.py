@@ -1,8 +1,9 @@
 """Figures over folds, with their spread."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from unseen.experiments.fold import FoldResult
 
@@ -19,8 +20,9 @@ class Spread:
 
 def spread(values: Sequence[float]) -> Spread:
     """Mean and sample standard deviation (n - 1)."""
-    deviation = statistics.stdev(values) if len(values) > 1 else None
-    return Spread(statistics.fmean(values), deviation)
+    with np.errstate(all="ignore"):  # a fold that went astray makes both of them no number
+        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        return Spread(float(np.mean(values)), deviation)
 
 
 def over_folds(results: Sequence[FoldResult]) -> dict[str, Spread]:

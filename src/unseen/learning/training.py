@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from unseen.errors import UnseenError
 from unseen.learning.evaluation import to_input
 from unseen.learning.models import MODELS
 from unseen.learning.modules import Answering
@@ -18,7 +19,8 @@ from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures
 
-REPORTS_PER_EPOCH = 20
+# An epoch is told of, and draws its dropout, in so many parts: another number, other results.
+PARTS_PER_EPOCH = 20
 
 
 class TrainingSettings(Protocol):
@@ -38,6 +40,8 @@ class TrainingSettings(Protocol):
     def schedule(self) -> str: ...
     @property
     def scale_answers(self) -> bool: ...
+    @property
+    def precision(self) -> str: ...
 
 
 @dataclass
@@ -64,10 +68,15 @@ class TrainingState:
         return buffer.getvalue()
 
     def restore(self, saved: bytes) -> None:
-        parts = torch.load(io.BytesIO(saved), weights_only=True)
-        self.model.load_state_dict(parts["model"])
-        self.optimizer.load_state_dict(parts["optimizer"])
-        self.losses, self.seconds = parts["losses"], parts["seconds"]
+        try:
+            parts = torch.load(io.BytesIO(saved), weights_only=True)
+            self.model.load_state_dict(parts["model"])
+            self.optimizer.load_state_dict(parts["optimizer"])
+            self.losses, self.seconds = parts["losses"], parts["seconds"]
+        except Exception as error:
+            raise UnseenError(
+                f"a checkpoint does not fit its network ({error}); --fresh starts anew"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -116,8 +125,8 @@ def train(
     while (epoch := len(state.losses) + 1) <= training.epochs:
         order = streams.numpy("order", epoch).permutation(len(samples))
         squared_error, step = 0.0, 0
-        for part in range(REPORTS_PER_EPOCH):
-            last_step = steps * (part + 1) // REPORTS_PER_EPOCH
+        for part in range(PARTS_PER_EPOCH):
+            last_step = steps * (part + 1) // PARTS_PER_EPOCH
             part_error = torch.zeros((), device=device)
             state.model.train()
             with seeded(streams.integer("dropout", epoch, part), device):
@@ -128,7 +137,9 @@ def train(
                     set_learning_rate(state.optimizer, training.learning_rate * rate)
                     rows = order[step * training.batch_size : (step + 1) * training.batch_size]
                     pictures = to_input(render_pictures(samples, rows), device)
-                    loss = train_step(state, pictures, answers[torch.from_numpy(rows)])
+                    with autocast(training.precision, device):
+                        predictions = state.model(pictures)
+                    loss = step_down(state, predictions, answers[torch.from_numpy(rows)])
                     part_error += loss * len(rows)
                     step += 1
             squared_error += float(part_error)
@@ -139,9 +150,14 @@ def train(
         yield Progress(epoch, 0.0, state.losses[-1], state)
 
 
-def train_step(state: TrainingState, pictures: Tensor, answers: Tensor) -> Tensor:
+def autocast(precision: str, device: torch.device) -> torch.autocast:
+    """The precision of the network's own arithmetic; weights and errors stay fp32."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
+
+
+def step_down(state: TrainingState, predictions: Tensor, answers: Tensor) -> Tensor:
     """One step down the mean squared error of a batch; returns that error, in answers."""
-    error = functional.mse_loss(state.model(pictures), answers)
+    error = functional.mse_loss(predictions, answers)
     state.optimizer.zero_grad(set_to_none=True)
     (error / state.model.spread**2).backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()

@@ -64,11 +64,6 @@ class SymbolBank:
     def values(self) -> tuple[int, ...]:
         return self.train.values
 
-    @property
-    def symbol_shape(self) -> tuple[int, int]:
-        height, width = self.train.images.shape[1:]
-        return height, width
-
 
 def development_bank(bank: SymbolBank) -> SymbolBank:
     """The bank's training images alone, the last sixth of each label held out as its test half."""
@@ -168,7 +163,10 @@ def canonical_symbols(symbols: str) -> str:
     """The name of a symbol set that has one, else the full path of its folder."""
     if symbols in SYMBOLS:
         return symbols
-    path = str(Path(symbols).resolve()) if Path(symbols).is_dir() else symbols
+    try:
+        path = str(Path(symbols).resolve()) if Path(symbols).is_dir() else symbols
+    except OSError as error:
+        raise UnseenError(f"cannot read {symbols}: {error.strerror}") from error
     return "mnist" if load_symbols(path).sha256 == MNIST_BANK_SHA256 else path
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from unseen.experiments.cross_validation import Note, Standing
 from unseen.experiments.run_folder import FoldStanding
@@ -29,8 +30,7 @@ def watch(
         bars: dict[int, TaskID] = {}
         for event in events:
             if isinstance(event, Note):
-                if not quiet:
-                    console.print(event.text, style="yellow", highlight=False, soft_wrap=True)
+                console.print(Text(event.text, style="yellow"), soft_wrap=True)
                 continue
             under_way = sum(epochs_so_far(standing) for standing in event.running.values())
             display.update(

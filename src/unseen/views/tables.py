@@ -77,7 +77,7 @@ def fold_table(
         (
             str(result.fold),
             {name: getattr(result, name) for name in columns},
-            {name: PAPER_BY_FOLD[name][result.fold - 1] for name in columns if rows_known},
+            {name: PAPER_BY_FOLD[name].get(result.fold) for name in columns if rows_known},
         )
         for result in results
     ]
@@ -121,12 +121,12 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             experiment = folder.experiment()
             results, _ = folder.results()
         except UnseenError as error:
-            table.add_row(folder.path.name, str(error))
+            table.add_row(Text(folder.path.name), Text(str(error)))
             continue
         ours = over_folds(results)
         table.add_row(
-            folder.path.name,
-            experiment.training.model,
+            Text(folder.path.name),
+            f"{experiment.training.model} ({MODELS[experiment.training.model].sight})",
             str(experiment.training.epochs),
             f"{len(results)} dev" if experiment.problem.development else str(len(results)),
             *(in_figures(name, ours[name].mean) for name in ("rounded", "test_mse") if ours),
@@ -138,7 +138,7 @@ def papers_spread(name: str) -> Spread:
     """The mean as the paper prints it, with the deviation between its rows."""
     printed = PAPER_MEAN[name]
     assert printed is not None
-    return Spread(printed, spread(PAPER_BY_FOLD[name]).deviation)
+    return Spread(printed, spread([*PAPER_BY_FOLD[name].values()]).deviation)
 
 
 def in_figures(name: str, value: float | None) -> str:
