@@ -38,7 +38,15 @@ def test_the_tables_stand_beside_the_papers_and_are_shown_again(tmp_path: Path):
     ran = unseen("run", "--folds", "1-2", *SMALL, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert ran.stderr == ""
-    for words in ("81.19 %", "90.89 %", "1.1072", "0.0623", "70.91 %", "lenet5 (blind", "likely"):
+    for words in (
+        "81.19 %",
+        "90.89 %",
+        "1.1072",
+        "0.0623",
+        "70.91 %",
+        "lenet5-strided (blind",
+        "likely",
+    ):
         assert words in ran.stdout
     shown = unseen("show", "fast", cwd=tmp_path)
     assert shown.stdout == ran.stdout
@@ -240,7 +248,7 @@ def test_bad_symbols_get_one_clear_line(symbols: Path, tmp_path: Path, spoil):
 def test_symbols_that_are_too_small_for_a_network_get_one_clear_line(tmp_path: Path):
     folder = write_symbols(tmp_path / "tiny", side=12)
     ended = unseen("run", "--symbols", folder, *SMALL, cwd=tmp_path)
-    assert_refused(ended, "model 'lenet5' needs pictures of at least 16 × 16 pixels")
+    assert_refused(ended, "model 'lenet5-strided' needs pictures of at least 13 × 13 pixels")
 
 
 def test_a_run_that_is_not_there_gets_one_clear_line(tmp_path: Path):

@@ -85,7 +85,7 @@ def test_a_result_is_what_its_predictions_and_its_model_say():
     for name in ("rounded", "floor_or_ceiling", "within_one"):
         assert getattr(result, name) == METRICS[name](predictions, answers)
     assert len(result.epoch_losses) == 1
-    model = Answering(MODELS["lenet5"].build(2, 28, 56))
+    model = Answering(MODELS["lenet5-strided"].build(2, 28, 56))
     model.load_state_dict(load(outcome.model))
     left, right = pose(SMALL.problem).bank.test.images[outcome.predictions["images"][0]]
     picture = np.concatenate([left, right], axis=1)
@@ -146,6 +146,8 @@ def test_results_of_this_version_are_what_they_were():
         training={"epochs": 1},
     )
     assert run_fold(recipe, 1).result.epoch_losses == pytest.approx([93.7780], rel=1e-3)
-    result = run_fold(SMALL, 1).result
+    assert run_fold(SMALL, 1).result.epoch_losses == pytest.approx([15.6370], rel=1e-3)
+    adam = {"model": "lenet5", "optimizer": "adamw", "learning_rate": 4e-3}
+    result = run_fold(SMALL.vary(training=adam), 1).result
     assert result.epoch_losses == pytest.approx([16.3158], rel=1e-3)
     assert result.test_mse == pytest.approx(17.9190, rel=1e-3)

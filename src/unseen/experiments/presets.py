@@ -28,14 +28,15 @@ def paper_text() -> Experiment:
 
 
 def fast() -> Experiment:
-    """LeNet-5 in as few passes as beat the paper's means: seconds a fold."""
-    return paper_text().vary(
+    """A small LeNet-5 and one pass, which beat the paper's means: seconds a fold."""
+    return paper().vary(
         name="fast",
         training={
+            "model": "lenet5-strided",
             "epochs": 1,
             "batch_size": 64,
-            "optimizer": "adamw",
-            "learning_rate": 4e-3,
+            "optimizer": "muon",
+            "learning_rate": 0.05,
             "schedule": "one-cycle",
             "scale_answers": True,
         },

@@ -79,6 +79,25 @@ def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
     )
 
 
+def lenet5_strided(length: int, height: int, width: int) -> nn.Module:
+    """LeNet-5 with convolutions that stride where it pools, and narrower: under half the work."""
+    from torch import nn
+
+    _refuse_small_pictures("lenet5-strided", height, width, least=13)
+    rows, columns = (((side - 5) // 2 + 1 - 5) // 2 + 1 for side in (height, width))
+    side = min(rows, columns)
+    views = (rows - side + 1) * (columns - side + 1)
+    return _keras_start(
+        nn.Sequential(
+            *(nn.Conv2d(1, 8, 5, stride=2), nn.ReLU()),
+            *(nn.Conv2d(8, 16, 5, stride=2), nn.ReLU()),
+            *(nn.Conv2d(16, 64, side), nn.ReLU()),
+            *(nn.Conv2d(64, 32, 1), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(32 * views, 1)),
+        )
+    )
+
+
 def _lenet5_eyes() -> list[nn.Module]:
     """C1 to S4, the layers that both readings of LeNet-5 share."""
     from torch import nn
@@ -123,5 +142,8 @@ def parameter_count(model: nn.Module) -> int:
 MODELS: dict[str, Network] = {
     "paper": Network(paper, blind=True, about="the authors' network, 5.2 million parameters"),
     "lenet5": Network(lenet5, blind=True, about="LeNet-5, C5 a convolution as LeCun drew it"),
+    "lenet5-strided": Network(
+        lenet5_strided, blind=True, about="LeNet-5 that strides instead of pooling, and narrower"
+    ),
     "lenet5-dense": Network(lenet5_dense, blind=True, about="LeNet-5, flattened before C5"),
 }

@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from torch import nn, optim
+    from torch import nn
 
 
-def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> optim.Optimizer:
+class Optimizer(Protocol):
+    """What the training loop asks of an optimiser; torch's own have it."""
+
+    param_groups: list[dict[str, Any]]
+
+    def step(self) -> Any: ...
+    def zero_grad(self, set_to_none: bool = True) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, saved: dict[str, Any], /) -> Any: ...
+
+
+def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Zeiler's ADADELTA with the rho and epsilon of the authors' notebook."""
     from torch import optim
 
     return optim.Adadelta(parameters, lr=learning_rate, rho=0.95, eps=1e-8)
 
 
-def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> optim.Optimizer:
+def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Adam with decoupled weight decay."""
     from torch import optim
 
     return optim.AdamW(parameters, lr=learning_rate, fused=True)
 
 
-def sgd(parameters: Iterable[nn.Parameter], learning_rate: float) -> optim.Optimizer:
+def muon(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
+    """Momentum made orthogonal: learns most from each sample, for a little more time a step."""
+    from unseen.learning.muon import Muon
+
+    return Muon(parameters, lr=learning_rate, adam_share=0.1)
+
+
+def sgd(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Stochastic gradient descent with Nesterov's momentum."""
     from torch import optim
 
@@ -48,9 +66,10 @@ def _cosine_rise(share: float) -> float:
     return 0.5 - 0.5 * math.cos(math.pi * share)
 
 
-OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], optim.Optimizer]] = {
+OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Optimizer]] = {
     "adadelta": adadelta,
     "adamw": adamw,
+    "muon": muon,
     "sgd": sgd,
 }
 SCHEDULES: dict[str, Callable[[float], float]] = {"constant": constant, "one-cycle": one_cycle}

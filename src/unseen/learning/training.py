@@ -15,7 +15,7 @@ from unseen.errors import UnseenError
 from unseen.learning.evaluation import to_input
 from unseen.learning.models import MODELS
 from unseen.learning.modules import Answering
-from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures
 
@@ -52,7 +52,7 @@ class TrainingState:
     """
 
     model: Answering
-    optimizer: torch.optim.Optimizer
+    optimizer: Optimizer
     losses: list[float] = field(default_factory=list)  # of each finished epoch
     seconds: float = 0.0  # spent so far
 
@@ -164,7 +164,7 @@ def step_down(state: TrainingState, predictions: Tensor, answers: Tensor) -> Ten
     return error.detach()
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
+def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
     for group in optimizer.param_groups:
         group["lr"] = learning_rate
 
