@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
@@ -65,6 +66,7 @@ class LocalProcesses(Executor):
                 self._closed = True
                 for process in self._processes:
                     process.kill()
+            _kill_server()
         self._threads.shutdown(wait=wait, cancel_futures=cancel_futures or not wait)
 
     def _in_process(
@@ -114,6 +116,14 @@ def _answer(
             answer = RuntimeError(f"in a worker:\n{traceback.format_exc()}")
         succeeded = False
     sender.send_bytes(pickle.dumps((succeeded, answer)))
+
+
+def _kill_server() -> None:
+    """Kill the fork server: it may still be loading torch, deaf to all else, our pipes in hand."""
+    server = getattr(forkserver._forkserver, "_forkserver_pid", None)
+    if server is not None:
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
 
 
 def _die_with_parent() -> None:
