@@ -1,10 +1,11 @@
 # `make run` and `make test` need nothing before them: the environment is made where it is missing.
-.PHONY: setup run test check clean
+.PHONY: setup run test check bench clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+BENCH := .venv-bench
 
 run: $(READY)  ## the ten folds of the paper, with the fast preset; ARGS="paper --folds 1" for others
 	$(BIN)/unseen run $(ARGS)
@@ -18,6 +19,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: $(READY) $(BENCH)/.tried  ## ours against the notebook's in Keras; ARGS=--quick for 3 minutes
+	$(BIN)/python benchmarks/bench.py $$(test -f $(BENCH)/.ready && echo --keras $(BENCH)/bin/python) $(ARGS)
+
 setup: $(READY)
 
 # The stamp is written last, so an install that was cut short is taken up again.
@@ -28,5 +32,13 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
+# Keras and TensorFlow keep an environment of their own; where they cannot be had, bench does without.
+$(BENCH)/.tried: pyproject.toml $(READY)
+	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	@rm -f $(BENCH)/.ready
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")' > $(BENCH)/requirements.txt
+	-$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r $(BENCH)/requirements.txt && touch $(BENCH)/.ready
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

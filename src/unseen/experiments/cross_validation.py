@@ -12,13 +12,9 @@ from pathlib import Path
 from unseen.errors import UnseenError
 from unseen.experiments.engine import WorkerDiedError
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.files import DamagedFileError
 from unseen.experiments.fold import fold_steps
-from unseen.experiments.run_folder import (
-    DamagedFileError,
-    FoldStanding,
-    RunFolder,
-    current_environment,
-)
+from unseen.experiments.run_folder import FoldStanding, RunFolder, current_environment
 
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_WORDS = 0.5

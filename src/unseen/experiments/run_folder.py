@@ -9,15 +9,12 @@
 Each file appears whole or not at all, and a fold counts as done once its result.json is there.
 """
 
-import hashlib
 import importlib.metadata
 import io
 import json
 import math
 import os
 import platform
-import secrets
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,17 +28,18 @@ from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment, Frozen, fingerprint
+from unseen.experiments.files import (
+    DamagedFileError,
+    as_json,
+    make_folder,
+    read_file,
+    remove,
+    sha256,
+    write_whole,
+)
 from unseen.experiments.fold import FoldOutcome, FoldResult
 
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
-
-
-class DamagedFileError(UnseenError):
-    """A file of a run folder that is not what was written there."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged")
-        self.path = path
 
 
 class FoldStanding(Frozen):
@@ -271,59 +269,3 @@ def current_environment() -> dict[str, str]:
         "host": socket.gethostname(),
     }
     return machine | versions
-
-
-def make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnseenError(f"cannot make the folder {path}: {error.strerror}") from error
-
-
-def write_whole(path: Path, content: bytes, *, sync: bool = True) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        try:
-            with part.open("xb") as file:
-                file.write(content)
-                if sync:
-                    file.flush()
-                    os.fsync(file.fileno())
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UnseenError(f"cannot write {path}: {error.strerror}") from error
-
-
-def read_file(path: Path) -> bytes | None:
-    """What a file holds; None if there is none."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except IsADirectoryError as error:
-        raise DamagedFileError(path) from error
-    except OSError as error:
-        raise UnseenError(f"cannot read {path}: {error.strerror}") from error
-
-
-def remove(path: Path) -> None:
-    """Remove a file, or a folder that has taken its place; nothing if there is none."""
-    try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise UnseenError(f"cannot remove {path}: {error.strerror}") from error
-
-
-def as_json(value: Any) -> bytes:
-    return json.dumps(value, indent=1, sort_keys=True).encode()
-
-
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

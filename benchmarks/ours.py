@@ -1,0 +1,87 @@
+"""Our side of the benchmark: the same tasks as notebook.py, with the project's own functions."""
+
+import json
+import resource
+import sys
+import time
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from unseen.experiments.fold import fold_samples, pose
+from unseen.experiments.presets import fast, paper
+from unseen.learning.evaluation import predict
+from unseen.learning.training import TrainingState, start_training, train
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Samples, draw_samples
+
+THREADS = 2
+BATCH = 128
+CPU = torch.device("cpu")
+
+
+class Ours:
+    def __init__(self, precision: str) -> None:
+        self.experiment = paper().vary(training={"epochs": 1, "precision": precision})
+        self.streams = Streams(0, 1)
+
+    @cached_property
+    def samples(self) -> tuple[Samples, Samples]:
+        return fold_samples(self.experiment.problem, self.streams)
+
+    @cached_property
+    def state(self) -> TrainingState:
+        return start_training(self.experiment.training, self.samples[0], self.streams, CPU)
+
+    def draw(self, pairs: int, samples: int) -> float:
+        """Algorithm 1; returns its seconds."""
+        posed = pose(self.experiment.problem)
+        rng = np.random.default_rng(0)
+        started = time.perf_counter()
+        draw_samples(posed.combinations, np.arange(pairs), posed.bank.train, samples, rng)
+        return time.perf_counter() - started
+
+    def train(self, steps: int) -> float:
+        """Samples a second of training."""
+        some = self.samples[0].some(np.arange(steps * BATCH))
+        self.state.losses.clear()
+        started = time.perf_counter()
+        for _ in train(self.state, some, self.experiment.training, self.streams, CPU):
+            pass
+        return len(some) / (time.perf_counter() - started)
+
+    def predict(self, count: int) -> float:
+        """Seconds a sample, all at once."""
+        some = self.samples[1].some(np.arange(count))
+        started = time.perf_counter()
+        predict(self.state.model, some, CPU)
+        return (time.perf_counter() - started) / count
+
+    def longer(self, length: int, samples: int) -> float:
+        """Seconds a sample of one pass with the fast preset over pictures of so many digits."""
+        experiment = fast().vary(problem={"length": length, "samples_per_combination": samples})
+        seen, _ = fold_samples(experiment.problem, self.streams)
+        state = start_training(experiment.training, seen, self.streams, CPU)
+        torch.set_num_threads(1)  # as the preset has it
+        started = time.perf_counter()
+        for _ in train(state, seen, experiment.training, self.streams, CPU):
+            pass
+        return (time.perf_counter() - started) / len(seen)
+
+
+def main() -> None:
+    torch.set_num_threads(THREADS)
+    ours = Ours(precision=sys.argv[1])
+    print(json.dumps({"torch": torch.__version__}), flush=True)
+    for line in sys.stdin:
+        task, *numbers = json.loads(line)
+        if task == "memory":
+            answer = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        else:
+            answer = getattr(ours, task)(*numbers)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

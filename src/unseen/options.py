@@ -1,0 +1,70 @@
+"""What was typed: settings from options, and faults in the options' own words."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from unseen.errors import UnseenError
+from unseen.experiments.experiment import Experiment
+
+OPTION_OF_SETTING = {
+    "samples_per_combination": "--samples",
+    "test_samples_per_combination": "--test-samples",
+}
+
+
+def parse_folds(text: str | None, count: int) -> list[int]:
+    """Fold numbers from a list like 1,3-5; all of them where nothing is said."""
+    if text is None:
+        return list(range(1, count + 1))
+    folds: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        ends = [first, last] if dash else [first]
+        if not all(end.isascii() and end.isdecimal() for end in ends):
+            raise UnseenError(f"--folds {text!r}: {part.strip()!r} is no fold; say it as 1,3-5")
+        for end in ends:
+            if not 1 <= int(end[:9]) <= count:
+                raise UnseenError(f"fold {end} does not exist; this split has folds 1 to {count}")
+        if int(ends[0]) > int(ends[-1]):
+            raise UnseenError(f"--folds {text!r}: {part.strip()} runs backwards")
+        folds.update(range(int(ends[0]), int(ends[-1]) + 1))
+    return sorted(folds)
+
+
+def varied(
+    experiment: Experiment, problem: dict[str, Any], training: dict[str, Any], **changes: Any
+) -> Experiment:
+    """The experiment with the settings that were given."""
+    if problem["symbols"] is not None:
+        from unseen.problem.symbols import canonical_symbols
+
+        problem["symbols"] = canonical_symbols(problem["symbols"])
+    try:
+        return experiment.vary(problem=given(problem), training=given(training), **given(changes))
+    except ValidationError as error:
+        raise UnseenError(in_one_line(error)) from None
+
+
+def given(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def in_one_line(error: ValidationError) -> str:
+    """The first fault of a validation, in the words of the command line."""
+    fault = error.errors()[0]
+    limits = fault.get("ctx", {})
+    says = {
+        "greater_than_equal": "must be at least {ge}",
+        "greater_than": "must be greater than {gt}",
+        "less_than_equal": "must be at most {le}",
+        "less_than": "must be less than {lt}",
+        "finite_number": "must be a finite number",
+        "string_pattern_mismatch": "must be cpu, cuda, cuda:N or mps",
+        "literal_error": "must be {expected}",
+    }.get(fault["type"])
+    if says is None:
+        return fault["msg"].removeprefix("Value error, ")
+    setting = str(fault["loc"][-1])
+    option = OPTION_OF_SETTING.get(setting, "--" + setting.replace("_", "-"))
+    return f"{option} {says.format(**limits)}, not {fault['input']}"
