@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from unseen.experiments.engine import keep_freed_memory
 from unseen.experiments.fold import fold_samples, pose
 from unseen.experiments.presets import fast, paper
 from unseen.learning.evaluation import predict
@@ -72,6 +73,7 @@ class Ours:
 
 def main() -> None:
     torch.set_num_threads(THREADS)
+    keep_freed_memory()  # as every worker does
     ours = Ours(precision=sys.argv[1])
     print(json.dumps({"torch": torch.__version__}), flush=True)
     for line in sys.stdin:

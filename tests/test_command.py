@@ -297,6 +297,17 @@ def test_an_output_that_takes_no_more_is_no_traceback(symbols: Path, tmp_path: P
             assert ended.stderr.count("\n") <= 1
 
 
+def test_help_imports_neither_numpy_nor_pydantic(tmp_path: Path):
+    script = (
+        "import sys\nfrom unseen.cli import command\ncommand(['run', '--help'])\n"
+        "print({'numpy', 'pydantic'} & sys.modules.keys())"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.endswith("set()\n")
+
+
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["run", "--help"], ["--version"], ["runs"], ["run", "--epochs", "0"]]
 )

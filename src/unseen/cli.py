@@ -6,7 +6,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -16,21 +15,27 @@ from cyclopts import App, Parameter
 from rich.console import Console, RenderableType
 
 from unseen.errors import UnseenError, unknown
-from unseen.experiments.experiment import DEVELOPMENT_SPLIT_SEED, Experiment
 from unseen.experiments.presets import PRESETS
 from unseen.learning.models import MODELS
 from unseen.learning.optimizers import OPTIMIZERS
-from unseen.options import parse_folds, varied
 
 if TYPE_CHECKING:
+    from unseen.experiments.experiment import Experiment
     from unseen.experiments.run_folder import RunFolder
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("unseen")
+
 
 app = App(
     name="unseen",
     help="A network is shown some pairs of digits and only their sums. "
     "Does it get the pairs it has never seen?",
     help_format="plaintext",
-    version=lambda: version("unseen"),
+    version=_version,
     suppress_keyboard_interrupt=False,
 )
 errors = Console(stderr=True)
@@ -91,6 +96,9 @@ def run(
     quiet: Annotated[bool, Parameter(negative="", help="No progress display.")] = False,
 ) -> None:
     """Run an experiment, or finish one: its folds in parallel, then its tables."""
+    from unseen.experiments.experiment import DEVELOPMENT_SPLIT_SEED
+    from unseen.options import varied
+
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
     if development and split_seed is None:
@@ -158,6 +166,7 @@ def _run(
     from unseen.experiments.experiment import check_device
     from unseen.experiments.fold import pose
     from unseen.experiments.run_folder import RunFolder
+    from unseen.options import parse_folds
     from unseen.views.progress import watch
 
     check_device(experiment.device)

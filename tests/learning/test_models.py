@@ -1,9 +1,11 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from unseen.errors import UnseenError
 from unseen.learning.models import MODELS, lenet5, lenet5_dense, paper, parameter_count
+from unseen.learning.modules import Dropout
 
 
 def layers(model):
@@ -24,11 +26,39 @@ def test_the_papers_network_is_the_notebooks():
         (256, 100),
         (100, 1),
     ]
-    assert [layer.p for layer in model if isinstance(layer, nn.Dropout)] == [0.25, 0.5]
+    assert [layer.share for layer in model if isinstance(layer, Dropout)] == [0.25, 0.5]
     assert layers(model) == [
-        *("Conv2d", "ReLU", "Conv2d", "ReLU", "MaxPool2d", "Dropout", "Flatten"),
+        *("Conv2d", "ReLU", "Conv2d", "MaxPool2d", "ReLU", "FlattenLast", "Dropout"),
         *("Linear", "ReLU", "Dropout", "Linear", "ReLU", "Linear"),
     ]
+
+
+def test_the_papers_network_computes_what_the_notebooks_does():
+    """Rectified before pooled, channels flattened last: Keras's own order, written out."""
+    model = paper(2, 28, 56).to(memory_format=torch.channels_last).eval()
+    first, second = (layer for layer in model if isinstance(layer, nn.Conv2d))
+    dense = [layer for layer in model if isinstance(layer, nn.Linear)]
+    pictures = torch.rand(3, 1, 28, 56)
+    values = functional.max_pool2d(second(first(pictures).relu()).relu(), 2)
+    values = values.permute(0, 2, 3, 1).reshape(3, -1)
+    values = dense[2](dense[1](dense[0](values).relu()).relu())
+    assert torch.allclose(model(pictures), values, atol=1e-5)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_dropout_drops_its_share_of_the_elements_and_keeps_the_mean(share):
+    torch.manual_seed(0)
+    values = torch.ones(40, 50, 101, requires_grad=True)
+    kept = Dropout(share)(values)
+    zeros = (kept == 0).float()
+    assert zeros.mean().item() == pytest.approx(share, abs=0.005)
+    assert kept.mean().item() == pytest.approx(1, abs=0.01)
+    assert kept.unique().tolist() == pytest.approx([0, 1 / (1 - share)])
+    for place in range(8):  # of every byte in a word
+        assert zeros.flatten()[place::8].mean().item() == pytest.approx(share, abs=0.02)
+    kept.sum().backward()
+    assert torch.equal(values.grad, kept)
+    assert Dropout(share).eval()(values) is values
 
 
 @pytest.mark.parametrize("name", MODELS)

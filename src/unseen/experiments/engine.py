@@ -3,6 +3,7 @@
 A `concurrent.futures.Executor` takes the work, so that one of a cluster can stand in for this one.
 """
 
+import ctypes
 import multiprocessing
 import os
 import pickle
@@ -20,6 +21,9 @@ from unseen.errors import UnseenError
 
 # What every worker needs first and slowest to load: loaded once, then shared by forking.
 PRELOADED = ["unseen.learning.training", "unseen.experiments.fold"]
+
+# of glibc's malloc.h
+M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 
 
 class WorkerDiedError(Exception):
@@ -104,6 +108,7 @@ def _answer(
 ) -> None:
     """In the worker: call the function and send what it returns or raises."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    keep_freed_memory()
     answer: Any
     try:
         succeeded, answer = True, function(*arguments, **named)
@@ -131,6 +136,18 @@ def _die_with_parent() -> None:
     if parent is not None:
         connection.wait([parent.sentinel])
         os._exit(1)
+
+
+def keep_freed_memory() -> None:
+    """Have the C library keep what is freed, where it can be asked to.
+
+    By default glibc hands every large block back to the system, and a training step takes it anew
+    page by page: a sixth of the time of a fold.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        for parameter, value in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 2**31 - 1)):
+            mallopt(parameter, value)
 
 
 def available_cores() -> int:

@@ -1,12 +1,21 @@
-"""Presets: whole recipes under a name. The first line of each says what it is."""
+"""Presets: whole recipes under a name. The first line of each says what it is.
+
+Made when they are asked for: help lists their names and first lines, and needs no more.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from unseen.experiments.experiment import Experiment, Problem, Training
+if TYPE_CHECKING:
+    from unseen.experiments.experiment import Experiment
 
 
 def paper() -> Experiment:
     """The authors' notebook to the letter: 100 epochs, hours a fold."""
+    from unseen.experiments.experiment import Experiment, Problem, Training
+
     return Experiment(
         name="paper",
         problem=Problem(),

@@ -30,17 +30,23 @@ class Network:
 
 
 def paper(length: int, height: int, width: int) -> nn.Module:
-    """The network of the authors' notebook, to the letter."""
+    """The network of the authors' notebook, to the letter.
+
+    Pooling comes before rectifying and flattening before dropout: the same function, the same
+    gradients, less work.
+    """
     from torch import nn
+
+    from unseen.learning.modules import Dropout, FlattenLast
 
     rows, columns = (height - 4) // 2, (width - 4) // 2
     _refuse_small_pictures("paper", height, width, least=6)
     return _keras_start(
         nn.Sequential(
-            *(nn.Conv2d(1, 32, 3), nn.ReLU()),
-            *(nn.Conv2d(32, 64, 3), nn.ReLU()),
-            *(nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten()),
-            *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), nn.Dropout(0.5)),
+            *(nn.Conv2d(1, 32, 3), nn.ReLU(inplace=True)),
+            *(nn.Conv2d(32, 64, 3), nn.MaxPool2d(2), nn.ReLU(inplace=True)),
+            *(FlattenLast(), Dropout(0.25)),
+            *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), Dropout(0.5)),
             *(nn.Linear(256, 100), nn.ReLU()),
             nn.Linear(100, 1),
         )

@@ -1,6 +1,7 @@
 """The IDX format of MNIST: a magic number, the sizes, then one byte a value."""
 
 import gzip
+import hashlib
 import math
 import struct
 import zlib
@@ -18,8 +19,8 @@ LARGEST_FILE_BYTES = 2 * 1024**3
 Bytes = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
 
 
-def read_idx(path: Path, dimensions: int) -> tuple[bytes, Bytes]:
-    """The raw bytes of an IDX file, plain or gzip-compressed, and the array that they hold."""
+def read_idx(path: Path, dimensions: int) -> tuple[str, Bytes]:
+    """The SHA-256 of an IDX file, as if never compressed, and the array that it holds."""
     try:
         with path.open("rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
@@ -31,7 +32,7 @@ def read_idx(path: Path, dimensions: int) -> tuple[bytes, Bytes]:
         raise UnseenError(f"cannot read {path}: {reason}") from error
 
 
-def _parse(file: BinaryIO, path: Path, dimensions: int) -> tuple[bytes, Bytes]:
+def _parse(file: BinaryIO, path: Path, dimensions: int) -> tuple[str, Bytes]:
     header = file.read(4 + 4 * dimensions)
     magic = bytes([0, 0, UNSIGNED_BYTE, dimensions])
     if header[:4] != magic:
@@ -51,7 +52,9 @@ def _parse(file: BinaryIO, path: Path, dimensions: int) -> tuple[bytes, Bytes]:
     if len(body) != expected:
         fault = "truncated" if len(body) < expected else "longer than its header says"
         raise UnseenError(f"{path} is {fault}: {_times(shape)} bytes were promised")
-    return header + body, np.frombuffer(body, np.uint8).reshape(shape)
+    digest = hashlib.sha256(header)
+    digest.update(body)  # apart: together they would be in memory twice
+    return digest.hexdigest(), np.frombuffer(body, np.uint8).reshape(shape)
 
 
 def _times(shape: tuple[int, ...]) -> str:

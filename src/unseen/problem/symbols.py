@@ -118,8 +118,7 @@ def _find_file(folder: Path, name: str) -> Path:
 def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
     arrays, sums = {}, {}
     for name, path in paths.items():
-        raw, arrays[name] = read_idx(path, dimensions=3 if "images" in name else 1)
-        sums[name] = hashlib.sha256(raw).hexdigest()
+        sums[name], arrays[name] = read_idx(path, dimensions=3 if "images" in name else 1)
     train, test = (_half(half, arrays, paths) for half in ("train", "t10k"))
     test = replace(test, numbers=test.numbers + len(train.numbers))
     bank = SymbolBank(train, test, _combined_sha256(sums))
