@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
@@ -79,7 +80,8 @@ def pose(problem: Problem) -> PosedProblem:
             f"{len(digits):,} combinations with {per_combination:,} samples each are more "
             f"than {MOST_SAMPLES:,}; ask for fewer with --samples and --test-samples"
         )
-    combinations = Combinations(digits, OPERATIONS[problem.operation](digits))
+    answers = OPERATIONS[problem.operation](digits).astype(np.int32)
+    combinations = Combinations(digits, answers)
     return PosedProblem(bank, combinations, split_folds(problem.split, digits, problem.split_seed))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Predictions = NDArray[np.float32]
-Answers = NDArray[np.int64]
+Answers = NDArray[np.int32]
 
 
 def mse(predictions: Predictions, answers: Answers) -> float:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -123,7 +124,7 @@ def train(
     answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
     steps = math.ceil(len(samples) / training.batch_size)  # the last partial batch is kept
     while (epoch := len(state.losses) + 1) <= training.epochs:
-        order = streams.numpy("order", epoch).permutation(len(samples))
+        order = streams.numpy("order", epoch).permutation(np.arange(len(samples), dtype=np.int32))
         squared_error, step = 0.0, 0
         for part in range(PARTS_PER_EPOCH):
             last_step = steps * (part + 1) // PARTS_PER_EPOCH

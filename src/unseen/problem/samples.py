@@ -1,11 +1,15 @@
 """Algorithm 1: samples drawn for combinations, as indices; pictures made a batch at a time."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.problem.symbols import Handwriting
+
+# so that a million samples need no more memory on the way than their indices
+DRAWN_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -13,7 +17,7 @@ class Combinations:
     """A table of combinations, each with its answer."""
 
     digits: NDArray[np.int64]  # (n, length)
-    answers: NDArray[np.int64]  # (n,)
+    answers: NDArray[np.int32]  # (n,) signed
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Samples:
     handwriting: Handwriting
     images: NDArray[np.int32]  # (n, length) rows of the handwriting
     combinations: NDArray[np.int32]  # (n,) rows of the table of combinations
-    answers: NDArray[np.int64]  # (n,)
+    answers: NDArray[np.int32]  # (n,) signed
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -51,15 +55,18 @@ def draw_samples(
     rng: np.random.Generator,
 ) -> Samples:
     """For the combinations of some rows, images of their digits, at random with replacement."""
-    drawn = np.repeat(rows, samples_per_combination)
-    digits = combinations.digits[drawn]  # (n, length)
+    drawn = np.repeat(rows.astype(np.int32), samples_per_combination)
     order, first, counts = handwriting.by_label
-    picks = (rng.random(digits.shape) * counts[digits]).astype(np.int32)
-    images = order[first[digits] + picks]
-    return Samples(handwriting, images, drawn.astype(np.int32), combinations.answers[drawn])
+    images = np.empty((len(drawn), combinations.digits.shape[1]), np.int32)
+    for start in range(0, len(drawn), DRAWN_AT_ONCE):
+        here = slice(start, start + DRAWN_AT_ONCE)
+        digits = combinations.digits[drawn[here]]  # (n, length)
+        picks = (rng.random(digits.shape) * counts[digits]).astype(np.int32)
+        images[here] = order[first[digits] + picks]
+    return Samples(handwriting, images, drawn, combinations.answers[drawn])
 
 
-def render_pictures(samples: Samples, rows: NDArray[np.intp] | slice) -> NDArray[np.uint8]:
+def render_pictures(samples: Samples, rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.uint8]:
     """The pictures of some samples, digits side by side: (n, height, length · width)."""
     panels = samples.handwriting.images[samples.images[rows]]  # (n, length, height, width)
     count, length, height, width = panels.shape
