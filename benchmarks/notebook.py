@@ -1,12 +1,6 @@
-"""The authors' notebook, as a Keras user would write it today. Run in an environment of its own.
+"""The authors' notebook, as a Keras user would write it today. Run in an environment of its own."""
 
-Reads one task a line from stdin, does it, and answers with one line of JSON; so the two sides of
-the benchmark take turns while each keeps its own libraries loaded.
-"""
-
-import json
 import os
-import resource
 import sys
 import time
 
@@ -17,6 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from keras import layers
+from serve import serve
 
 THREADS = 2
 BATCH = 128
@@ -91,14 +86,7 @@ def main() -> None:
     tf.config.threading.set_inter_op_parallelism_threads(THREADS)
     notebook = Notebook(sys.argv[1])
     versions = {"keras": keras.__version__, "tensorflow": tf.__version__}
-    print(json.dumps(versions), flush=True)
-    for line in sys.stdin:
-        task, *numbers = json.loads(line)
-        if task == "memory":
-            answer = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        else:
-            answer = getattr(notebook, task)(*numbers)
-        print(json.dumps(answer), flush=True)
+    serve(notebook, versions)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """Our side of the benchmark: the same tasks as notebook.py, with the project's own functions."""
 
-import json
-import resource
 import sys
 import time
 from functools import cached_property
 
 import numpy as np
 import torch
+from serve import serve
 
 from unseen.experiments.engine import keep_freed_memory
 from unseen.experiments.fold import fold_samples, pose
@@ -75,14 +74,7 @@ def main() -> None:
     torch.set_num_threads(THREADS)
     keep_freed_memory()  # as every worker does
     ours = Ours(precision=sys.argv[1])
-    print(json.dumps({"torch": torch.__version__}), flush=True)
-    for line in sys.stdin:
-        task, *numbers = json.loads(line)
-        if task == "memory":
-            answer = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        else:
-            answer = getattr(ours, task)(*numbers)
-        print(json.dumps(answer), flush=True)
+    serve(ours, {"torch": torch.__version__})
 
 
 if __name__ == "__main__":

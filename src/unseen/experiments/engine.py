@@ -142,7 +142,7 @@ def keep_freed_memory() -> None:
     """Have the C library keep what is freed, where it can be asked to.
 
     By default glibc hands every large block back to the system, and a training step takes it anew
-    page by page: a sixth of the time of a fold.
+    page by page: up to a quarter of the time of a fold.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if mallopt is not None:
