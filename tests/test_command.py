@@ -248,7 +248,7 @@ def test_bad_symbols_get_one_clear_line(symbols: Path, tmp_path: Path, spoil):
 def test_symbols_that_are_too_small_for_a_network_get_one_clear_line(tmp_path: Path):
     folder = write_symbols(tmp_path / "tiny", side=12)
     ended = unseen("run", "--symbols", folder, *SMALL, cwd=tmp_path)
-    assert_refused(ended, "model 'lenet5-strided' needs pictures of at least 13 × 13 pixels")
+    assert_refused(ended, "this network needs pictures of at least 13 × 13 pixels")
 
 
 def test_a_run_that_is_not_there_gets_one_clear_line(tmp_path: Path):

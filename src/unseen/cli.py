@@ -68,6 +68,13 @@ def run(
     precision: Annotated[
         str | None, Parameter(help="Of the arithmetic in training: fp32, or bf16.")
     ] = None,
+    averaged_epochs: Annotated[
+        int | None, Parameter(help="Average the weights at the ends of so many last epochs.")
+    ] = None,
+    watched_samples: Annotated[
+        int | None,
+        Parameter(help="After each epoch, measure on so many samples: the learning curve."),
+    ] = None,
     samples: Annotated[int | None, Parameter(help="Training samples a combination.")] = None,
     test_samples: Annotated[int | None, Parameter(help="Test samples a combination.")] = None,
     length: Annotated[int | None, Parameter(help="Symbols side by side in a picture.")] = None,
@@ -120,6 +127,8 @@ def run(
             "optimizer": optimizer,
             "learning_rate": learning_rate,
             "precision": precision,
+            "averaged_epochs": averaged_epochs,
+            "watched_samples": watched_samples,
         },
         seed=seed,
         device=device,

@@ -21,6 +21,8 @@ def test_the_papers_recipe_is_the_notebooks():
         "schedule": "constant",
         "scale_answers": False,
         "precision": "fp32",
+        "averaged_epochs": 0,
+        "watched_samples": 2_000,
     }
     assert recipe.problem.samples_per_combination == 1_000
     assert recipe.problem.test_samples_per_combination == 2_000
@@ -53,7 +55,7 @@ CHANGES = [
     *({"training": change} for change in (
         {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
         {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
-        {"precision": "bf16"},
+        {"precision": "bf16"}, {"averaged_epochs": 1}, {"watched_samples": 5},
     )),
 ]  # fmt: skip
 
@@ -68,6 +70,18 @@ def test_the_fingerprint_changes_with_every_setting():
         changed = {name for change in CHANGES for name in change.get(part, ())}
         # these have one choice so far, or are told apart below
         assert settings[part].keys() - changed <= {"operation", "split", "symbols"}
+
+
+def test_a_setting_at_its_default_leaves_the_fingerprint_as_it_was():
+    """So that a setting more, which old runs did not have, does not orphan them."""
+    settings = json.loads(fast().model_dump_json())
+    del settings["training"]["averaged_epochs"], settings["problem"]["development"]
+    assert fingerprint(Experiment.model_validate(settings)) == fingerprint(fast())
+
+
+def test_more_epochs_are_not_averaged_than_there_are():
+    with pytest.raises(ValidationError, match="weights of 2 epochs: there are 1"):
+        fast().vary(training={"averaged_epochs": 2})
 
 
 def test_the_fingerprint_changes_with_the_codes_results(monkeypatch):

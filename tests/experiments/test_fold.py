@@ -110,6 +110,22 @@ def test_the_train_error_is_measured_on_seen_pairs_after_training(monkeypatch):
     assert np.array_equal(answers, seen.answers[rows])
 
 
+def test_a_curve_is_measured_after_every_epoch_and_changes_nothing():
+    two = SMALL.vary(training={"epochs": 2})
+    plain, watched = (
+        run_fold(two.vary(training={"watched_samples": count}), 1) for count in (0, 50)
+    )
+    assert plain.result.curve == ()
+    assert watched.model == plain.model
+    assert len(watched.result.curve) == 2
+    last = watched.result.curve[-1]  # 50 are all test samples that there are
+    assert last.unseen_mse == pytest.approx(watched.result.test_mse)
+    assert last.unseen_rounded == watched.result.rounded
+    errors = watched.predictions["prediction"] - watched.predictions["answer"]
+    assert last.unseen_mean_error == pytest.approx(errors.mean(), rel=1e-4)
+    assert last.seen_mse != last.unseen_mse
+
+
 @pytest.mark.parametrize("fold", [0, 11, -1])
 def test_a_fold_that_is_not_there_is_refused(fold):
     with pytest.raises(UnseenError, match=f"fold {fold} does not exist"):
@@ -137,7 +153,7 @@ def test_a_network_that_went_astray_counts_as_wrong():
 
 def test_results_of_this_version_are_what_they_were():
     """If this fails, the same experiment gives other numbers: raise RESULTS_VERSION, then this."""
-    assert RESULTS_VERSION == 1
+    assert RESULTS_VERSION == 2
     seen, unseen = fold_samples(SMALL.problem, Streams(0, 1))
     assert seen.images[[0, 1, -1]].tolist() == [[19871, 21049], [31505, 21735], [37318, 31329]]
     assert unseen.images[[0, 1, -1]].tolist() == [[1723, 2047], [9325, 22], [5800, 8534]]

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from unseen.learning.muon import Muon, orthogonal
+from unseen.learning.muon import orthogonal
+from unseen.learning.optimizers import muon
 
 
 @pytest.mark.parametrize("shape", [(8, 25), (64, 32), (16, 16)])
@@ -20,7 +21,7 @@ def test_matrices_take_orthogonal_steps_and_the_rest_take_adams():
     kernel = torch.nn.Parameter(torch.zeros(4, 2, 3, 3))
     bias = torch.nn.Parameter(torch.zeros(4))
     read_out = torch.nn.Parameter(torch.zeros(1, 4))
-    optimizer = Muon([kernel, bias, read_out], lr=0.5, adam_share=0.1)
+    optimizer = muon([kernel, bias, read_out], 0.5)
     for parameter in (kernel, bias, read_out):
         parameter.grad = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
     optimizer.step()
@@ -32,9 +33,9 @@ def test_matrices_take_orthogonal_steps_and_the_rest_take_adams():
 
 
 def test_a_state_of_other_shapes_is_refused():
-    one = Muon([torch.nn.Parameter(torch.zeros(2, 3))], 0.1, 0.1)
+    one = muon([torch.nn.Parameter(torch.zeros(2, 3))], 0.1)
     one.parameters[0].grad = torch.ones(2, 3)
     one.step()
-    other = Muon([torch.nn.Parameter(torch.zeros(3, 3))], 0.1, 0.1)
+    other = muon([torch.nn.Parameter(torch.zeros(3, 3))], 0.1)
     with pytest.raises(ValueError, match="momentum is of shape"):
         other.load_state_dict(one.state_dict())

@@ -28,6 +28,7 @@ def settings(**changes):
         "schedule": "one-cycle",
         "scale_answers": True,
         "precision": "fp32",
+        "averaged_epochs": 0,
     }
     return SimpleNamespace(**(defaults | changes))
 
@@ -84,6 +85,26 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model, optimizer):
     resumed = trained(training, samples, streams, saved=saved)
     assert same(weights(whole), weights(resumed))
     assert whole.losses == resumed.losses
+
+
+def test_weights_are_averaged_over_the_last_epochs_also_across_a_checkpoint():
+    samples, streams = some_samples(1), Streams(0, 1)
+    plain, averaging = settings(epochs=3), settings(epochs=3, averaged_epochs=2)
+    ends, saved = [], []
+    state = start_training(plain, samples, streams, CPU)
+    for progress in train(state, samples, plain, streams, CPU):
+        if progress.epoch_ended:
+            ends.append(weights(state))
+    averaged = start_training(averaging, samples, streams, CPU)
+    for progress in train(averaged, samples, averaging, streams, CPU):
+        if progress.epoch_ended:
+            saved.append(averaged.to_bytes())
+    expected = [(one + two) / 2 for one, two in zip(*ends[1:], strict=True)]
+    assert all(map(torch.allclose, weights(averaged), expected))
+    assert not same(weights(averaged), ends[2])
+    for checkpoint in saved[1:]:
+        resumed = trained(averaging, samples, streams, saved=checkpoint)
+        assert same(weights(averaged), weights(resumed))
 
 
 def test_the_papers_recipe_learns():

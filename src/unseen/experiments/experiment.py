@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from unseen.errors import UnseenError, unknown
 
 # Raise it when the same experiment would give other numbers than before.
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 
 PAPER_SPLIT_SEED = 376483  # of the authors' notebook
 DEVELOPMENT_SPLIT_SEED = 1
@@ -83,6 +83,17 @@ class Training(Frozen):
     schedule: Annotated[str, _registered("schedule")]
     scale_answers: bool
     precision: Literal["fp32", "bf16"] = "fp32"
+    averaged_epochs: int = Field(0, ge=0)
+    watched_samples: int = Field(0, ge=0, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _averages_epochs_that_there_are(self) -> Self:
+        if self.averaged_epochs > self.epochs:
+            raise ValueError(
+                f"cannot average the weights of {self.averaged_epochs} epochs: "
+                f"there are {self.epochs}"
+            )
+        return self
 
 
 class Experiment(Frozen):
@@ -112,11 +123,12 @@ class Experiment(Frozen):
 def fingerprint(experiment: Experiment) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
-    A folder of symbols counts by what it holds, not by where it is.
+    A folder of symbols counts by what it holds, not by where it is. A setting that has its default
+    value does not count, so that one more setting leaves the runs of before where they are.
     """
     from unseen.problem.symbols import symbols_sha256
 
-    settings = experiment.model_dump(mode="json", exclude={"name"})
+    settings = experiment.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
     settings["problem"]["symbols"] = symbols_sha256(experiment.problem.symbols)
     settings["results_version"] = RESULTS_VERSION
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, ConfigDict
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment, Frozen, Problem
-from unseen.learning.metrics import METRICS, mse
+from unseen.learning.metrics import METRICS, mse, rounded
 from unseen.learning.models import parameter_count
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.randomness import Streams
@@ -23,6 +23,9 @@ from unseen.problem.splits import Fold, all_combinations, split_folds
 from unseen.problem.symbols import SymbolBank, development_bank, load_symbols
 
 if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
     from unseen.learning.training import Progress
 
 TRAIN_MSE_SAMPLES = 10_000
@@ -30,6 +33,20 @@ MOST_SAMPLES = 20_000_000
 
 # A measure that is no finite number is null in JSON.
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+
+MEASURED = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
+
+
+class Waypoint(Frozen):
+    """What was measured after an epoch, dropout off, on the same few samples each time."""
+
+    seen_mse: Measure
+    seen_mean_error: Measure
+    unseen_mse: Measure
+    unseen_mean_error: Measure
+    unseen_rounded: float
+
+    model_config = MEASURED
 
 
 class FoldResult(Frozen):
@@ -45,8 +62,9 @@ class FoldResult(Frozen):
     seconds: float
     epoch_losses: list[Measure]
     parameters: int
+    curve: tuple[Waypoint, ...] = ()
 
-    model_config = Frozen.model_config | {"allow_inf_nan": True, "ser_json_inf_nan": "null"}
+    model_config = MEASURED
 
 
 @dataclass(frozen=True)
@@ -131,7 +149,10 @@ def fold_steps(
         if checkpoint is not None:
             state.restore(checkpoint)
         earlier_seconds = state.seconds
+        watched = watched_samples(seen, unseen, experiment.training.watched_samples, streams)
         for progress in train(state, seen, experiment.training, streams, device):
+            if progress.epoch_ended and watched is not None:
+                state.curve.append(waypoint(state.model, *watched, device).model_dump())
             state.seconds = earlier_seconds + time.perf_counter() - started
             yield progress
         rows = streams.numpy("train error").permutation(len(seen))[:TRAIN_MSE_SAMPLES]
@@ -151,6 +172,7 @@ def fold_steps(
         seconds=earlier_seconds + time.perf_counter() - started,
         epoch_losses=state.losses,
         parameters=parameter_count(state.model),
+        curve=tuple(Waypoint.model_validate(measures) for measures in state.curve),
     )
     arrays: dict[str, NDArray[Any]] = {
         "prediction": test_predictions,
@@ -160,6 +182,35 @@ def fold_steps(
     }
     weights = {name: tensor.contiguous() for name, tensor in state.model.state_dict().items()}
     return FoldOutcome(result, arrays, safetensors.torch.save(weights))
+
+
+def watched_samples(
+    seen: Samples, unseen: Samples, count: int, streams: Streams
+) -> tuple[Samples, Samples] | None:
+    """Some samples of each kind, to measure on after every epoch; None if none are asked for."""
+    if count == 0:
+        return None
+    rng = streams.numpy("watched samples")
+    some_seen, some_unseen = (
+        samples.some(rng.permutation(len(samples))[:count]) for samples in (seen, unseen)
+    )
+    return some_seen, some_unseen
+
+
+def waypoint(
+    model: "nn.Module", seen: Samples, unseen: Samples, device: "torch.device"
+) -> Waypoint:
+    """Where training has come to; it changes nothing."""
+    from unseen.learning.evaluation import predict
+
+    on_seen, on_unseen = predict(model, seen, device), predict(model, unseen, device)
+    return Waypoint(
+        seen_mse=mse(on_seen, seen.answers),
+        seen_mean_error=float(np.mean(on_seen.astype(np.float64) - seen.answers)),
+        unseen_mse=mse(on_unseen, unseen.answers),
+        unseen_mean_error=float(np.mean(on_unseen.astype(np.float64) - unseen.answers)),
+        unseen_rounded=rounded(on_unseen, unseen.answers),
+    )
 
 
 def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:

@@ -27,6 +27,7 @@ def paper() -> Experiment:
             learning_rate=1.0,
             schedule="constant",
             scale_answers=False,
+            watched_samples=2_000,
         ),
     )
 
@@ -48,6 +49,7 @@ def fast() -> Experiment:
             "learning_rate": 0.05,
             "schedule": "one-cycle",
             "scale_answers": True,
+            "watched_samples": 0,
         },
     )
 

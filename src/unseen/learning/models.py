@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from unseen.errors import UnseenError
@@ -29,7 +30,7 @@ class Network:
         return "blind" if self.blind else "panel-aware"
 
 
-def paper(length: int, height: int, width: int) -> nn.Module:
+def paper(length: int, height: int, width: int, *, dropout: bool = True) -> nn.Module:
     """The network of the authors' notebook, to the letter.
 
     Pooling comes before rectifying and flattening before dropout: the same function, the same
@@ -37,16 +38,17 @@ def paper(length: int, height: int, width: int) -> nn.Module:
     """
     from torch import nn
 
-    from unseen.learning.modules import Dropout, FlattenLast
+    from unseen.learning.modules import Convolution, Dropout, FlattenLast
 
     rows, columns = (height - 4) // 2, (width - 4) // 2
-    _refuse_small_pictures("paper", height, width, least=6)
+    _refuse_small_pictures(height, width, least=6)
+    drop = Dropout if dropout else nn.Identity
     return _keras_start(
         nn.Sequential(
             *(nn.Conv2d(1, 32, 3), nn.ReLU(inplace=True)),
-            *(nn.Conv2d(32, 64, 3), nn.MaxPool2d(2), nn.ReLU(inplace=True)),
-            *(FlattenLast(), Dropout(0.25)),
-            *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), Dropout(0.5)),
+            *(Convolution(32, 64, 3), nn.MaxPool2d(2), nn.ReLU(inplace=True)),
+            *(FlattenLast(), drop(0.25)),
+            *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), drop(0.5)),
             *(nn.Linear(256, 100), nn.ReLU()),
             nn.Linear(100, 1),
         )
@@ -57,7 +59,7 @@ def lenet5(length: int, height: int, width: int) -> nn.Module:
     """LeNet-5 as LeCun drew it: C5 is a convolution, so a wide picture becomes a strip of views."""
     from torch import nn
 
-    rows, columns = _left_after_pooling("lenet5", height, width)
+    rows, columns = _left_after_pooling(height, width)
     side = min(rows, columns)
     views = (rows - side + 1) * (columns - side + 1)
     return _keras_start(
@@ -74,7 +76,7 @@ def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
     """LeNet-5 as most reimplementations have it: the strip flattened into dense layers."""
     from torch import nn
 
-    rows, columns = _left_after_pooling("lenet5-dense", height, width)
+    rows, columns = _left_after_pooling(height, width)
     return _keras_start(
         nn.Sequential(
             *(*_lenet5_eyes(), nn.Flatten()),
@@ -89,7 +91,7 @@ def lenet5_strided(length: int, height: int, width: int) -> nn.Module:
     """LeNet-5 with convolutions that stride where it pools, and narrower: under half the work."""
     from torch import nn
 
-    _refuse_small_pictures("lenet5-strided", height, width, least=13)
+    _refuse_small_pictures(height, width, least=13)
     rows, columns = (((side - 5) // 2 + 1 - 5) // 2 + 1 for side in (height, width))
     side = min(rows, columns)
     views = (rows - side + 1) * (columns - side + 1)
@@ -115,15 +117,15 @@ def _lenet5_eyes() -> list[nn.Module]:
     ]
 
 
-def _left_after_pooling(model: str, height: int, width: int) -> tuple[int, int]:
-    _refuse_small_pictures(model, height, width, least=16)
+def _left_after_pooling(height: int, width: int) -> tuple[int, int]:
+    _refuse_small_pictures(height, width, least=16)
     return ((height - 4) // 2 - 4) // 2, ((width - 4) // 2 - 4) // 2
 
 
-def _refuse_small_pictures(model: str, height: int, width: int, least: int) -> None:
+def _refuse_small_pictures(height: int, width: int, least: int) -> None:
     if min(height, width) < least:
         raise UnseenError(
-            f"model {model!r} needs pictures of at least {least} × {least} pixels; "
+            f"this network needs pictures of at least {least} × {least} pixels; "
             f"these are {height} × {width}"
         )
 
@@ -147,6 +149,9 @@ def parameter_count(model: nn.Module) -> int:
 
 MODELS: dict[str, Network] = {
     "paper": Network(paper, blind=True, about="the authors' network, 5.2 million parameters"),
+    "paper-undropped": Network(
+        partial(paper, dropout=False), blind=True, about="the authors' network without dropout"
+    ),
     "lenet5": Network(lenet5, blind=True, about="LeNet-5, C5 a convolution as LeCun drew it"),
     "lenet5-strided": Network(
         lenet5_strided, blind=True, about="LeNet-5 that strides instead of pooling, and narrower"

@@ -1,54 +1,24 @@
 """Muon: steps along momentum that is made orthogonal (K. Jordan and others, 2024)."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 # of the quintic that Jordan found to pull all singular values to about 1 in a few rounds
 QUINTIC = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
+ADAM_SHARE = 0.1  # of the learning rate
 
 
-class Muon:
-    """Muon for weights that are matrices, kernels flattened; Adam for biases and the read-out.
-
-    Not a torch.optim.Optimizer: making the first of those loads torch's compiler, and that takes
-    two seconds, a fifth of a whole fold.
-    """
-
-    def __init__(self, parameters: Iterable[nn.Parameter], lr: float, adam_share: float) -> None:
-        self.parameters = [*parameters]
-        self.states: list[dict[str, Any]] = [{} for _ in self.parameters]
-        self.param_groups: list[dict[str, Any]] = [{"lr": lr}]
-        self.adam_share = adam_share
-
-    @torch.no_grad()
-    def step(self) -> None:
-        """One step of every parameter."""
-        rate = self.param_groups[0]["lr"]
-        for parameter, state in zip(self.parameters, self.states, strict=True):
-            if parameter.grad is None:
-                continue
-            if parameter.ndim >= 2 and len(parameter) > 1:
-                muon_step(parameter, parameter.grad, state, rate)
-            else:
-                adam_step(parameter, parameter.grad, state, rate * self.adam_share)
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        for parameter in self.parameters:
-            parameter.grad = None
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"states": self.states, "lr": self.param_groups[0]["lr"]}
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        for parameter, state in zip(self.parameters, saved["states"], strict=True):
-            for name, value in state.items():
-                if isinstance(value, Tensor) and value.shape != parameter.shape:
-                    raise ValueError(f"{name} is of shape {[*value.shape]}")
-        self.states, self.param_groups[0]["lr"] = saved["states"], saved["lr"]
+def muon_or_adam_step(
+    parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float
+) -> None:
+    """Muon for weights that are matrices, kernels flattened; Adam for biases and the read-out."""
+    if parameter.ndim >= 2 and len(parameter) > 1:
+        muon_step(parameter, gradient, state, rate)
+    else:
+        adam_step(parameter, gradient, state, rate * ADAM_SHARE)
 
 
 def muon_step(parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:

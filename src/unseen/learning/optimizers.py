@@ -23,9 +23,10 @@ class Optimizer(Protocol):
 
 def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Zeiler's ADADELTA with the rho and epsilon of the authors' notebook."""
-    from torch import optim
+    from unseen.learning.adadelta import adadelta_step
+    from unseen.learning.stepwise import Stepwise
 
-    return optim.Adadelta(parameters, lr=learning_rate, rho=0.95, eps=1e-8)
+    return Stepwise(parameters, learning_rate, adadelta_step)
 
 
 def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
@@ -37,9 +38,10 @@ def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer
 
 def muon(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Momentum made orthogonal: learns most from each sample, for a little more time a step."""
-    from unseen.learning.muon import Muon
+    from unseen.learning.muon import muon_or_adam_step
+    from unseen.learning.stepwise import Stepwise
 
-    return Muon(parameters, lr=learning_rate, adam_share=0.1)
+    return Stepwise(parameters, learning_rate, muon_or_adam_step)
 
 
 def sgd(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:

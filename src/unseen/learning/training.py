@@ -43,6 +43,8 @@ class TrainingSettings(Protocol):
     def scale_answers(self) -> bool: ...
     @property
     def precision(self) -> str: ...
+    @property
+    def averaged_epochs(self) -> int: ...
 
 
 @dataclass
@@ -56,6 +58,8 @@ class TrainingState:
     optimizer: Optimizer
     losses: list[float] = field(default_factory=list)  # of each finished epoch
     seconds: float = 0.0  # spent so far
+    curve: list[dict[str, float]] = field(default_factory=list)  # what was measured on the way
+    weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
 
     def to_bytes(self) -> bytes:
         buffer = io.BytesIO()
@@ -64,6 +68,8 @@ class TrainingState:
             "optimizer": self.optimizer.state_dict(),
             "losses": self.losses,
             "seconds": self.seconds,
+            "curve": self.curve,
+            "weights_sum": self.weights_sum,
         }
         torch.save(parts, buffer)
         return buffer.getvalue()
@@ -74,10 +80,19 @@ class TrainingState:
             self.model.load_state_dict(parts["model"])
             self.optimizer.load_state_dict(parts["optimizer"])
             self.losses, self.seconds = parts["losses"], parts["seconds"]
+            self.curve, self.weights_sum = parts["curve"], parts["weights_sum"]
         except Exception as error:
             raise UnseenError(
                 f"a checkpoint does not fit its network ({error}); --fresh starts anew"
             ) from error
+
+    def average_weights(self, epochs: int, *, last: bool) -> None:
+        """Add the weights to their sum; after the last of some epochs, take on their mean."""
+        for name, weights in self.model.named_parameters():
+            before = self.weights_sum.setdefault(name, torch.zeros_like(weights.detach()))
+            before += weights.detach()
+            if last:
+                weights.detach().copy_(before / epochs)
 
 
 @dataclass(frozen=True)
@@ -148,6 +163,8 @@ def train(
                 so_far = squared_error / (step * training.batch_size)
                 yield Progress(epoch - 1, step / steps, so_far, state)
         state.losses.append(squared_error / len(samples))
+        if epoch > training.epochs - training.averaged_epochs:
+            state.average_weights(training.averaged_epochs, last=epoch == training.epochs)
         yield Progress(epoch, 0.0, state.losses[-1], state)
 
 
