@@ -9,7 +9,7 @@ import torch
 from serve import serve
 
 from unseen.experiments.engine import keep_freed_memory
-from unseen.experiments.fold import fold_samples, pose
+from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
 from unseen.learning.evaluation import predict
 from unseen.learning.training import TrainingState, start_training, train
@@ -47,7 +47,7 @@ class Ours:
         some = self.samples[0].some(np.arange(steps * BATCH))
         self.state.losses.clear()
         started = time.perf_counter()
-        for _ in train(self.state, some, self.experiment.training, self.streams, CPU):
+        for _ in train(self.state, lambda _: some, self.experiment.training, self.streams, CPU):
             pass
         return len(some) / (time.perf_counter() - started)
 
@@ -65,7 +65,7 @@ class Ours:
         state = start_training(experiment.training, seen, self.streams, CPU)
         torch.set_num_threads(1)  # as the preset has it
         started = time.perf_counter()
-        for _ in train(state, seen, experiment.training, self.streams, CPU):
+        for _ in train(state, lambda _: seen, experiment.training, self.streams, CPU):
             pass
         return (time.perf_counter() - started) / len(seen)
 

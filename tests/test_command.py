@@ -15,6 +15,7 @@ from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.problem.symbols import load_symbols
 
+QUADRANTS = {"seen_train", "seen_test", "unseen_train", "unseen_test"}
 MEASURES = {"test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one", "seconds"}
 
 
@@ -23,7 +24,8 @@ def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: 
     assert document.keys() == {"run", "experiment", "folds", "mean", "paper"}
     assert [fold["fold"] for fold in document["folds"]] == [1, 3, 4]
     for fold in document["folds"]:
-        assert fold.keys() == MEASURES | {"fold", "unseen"}
+        assert fold.keys() == MEASURES | {"fold", "unseen", "quadrants"}
+        assert fold["quadrants"].keys() == QUADRANTS
         assert len(fold["unseen"]) == 10
     assert document["folds"][0]["unseen"][:2] == [[0, 6], [3, 2]]
     assert document["mean"].keys() == document["paper"].keys() == MEASURES
@@ -147,7 +149,7 @@ def test_symbols_that_change_during_a_run_are_noticed(symbols: Path, tmp_path: P
     folder.create(experiment)
     write_symbols(symbols, per_label=9)
     load_symbols.cache_clear()
-    with pytest.raises(UnseenError, match="has changed since the run began"):
+    with pytest.raises(UnseenError, match="have changed since the run began"):
         complete_fold(folder.path, experiment, 1)
 
 
@@ -299,7 +301,7 @@ def test_an_output_that_takes_no_more_is_no_traceback(symbols: Path, tmp_path: P
 
 def test_help_imports_neither_numpy_nor_pydantic(tmp_path: Path):
     script = (
-        "import sys\nfrom unseen.cli import command\ncommand(['run', '--help'])\n"
+        "import sys\nfrom unseen.cli import command\ncommand(['--help'])\n"
         "print({'numpy', 'pydantic'} & sys.modules.keys())"
     )
     ended = subprocess.run(

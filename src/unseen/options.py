@@ -1,11 +1,15 @@
 """What was typed: settings from options, and faults in the options' own words."""
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
+from unseen.learning.models import is_own
+from unseen.problem.splits import find_split
+from unseen.problem.symbols import canonical_symbols
 
 OPTION_OF_SETTING = {
     "samples_per_combination": "--samples",
@@ -37,9 +41,12 @@ def varied(
 ) -> Experiment:
     """The experiment with the settings that were given."""
     if problem["symbols"] is not None:
-        from unseen.problem.symbols import canonical_symbols
-
         problem["symbols"] = canonical_symbols(problem["symbols"])
+    if problem["split"] is not None:
+        problem["split"], problem["unseen_list"] = find_split(problem["split"])
+    if training["model"] is not None and is_own(training["model"]):
+        file, _, name = training["model"].rpartition(":")
+        training["model"] = f"{Path(file).resolve()}:{name}"
     try:
         return experiment.vary(problem=given(problem), training=given(training), **given(changes))
     except ValidationError as error:

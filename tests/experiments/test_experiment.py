@@ -23,6 +23,8 @@ def test_the_papers_recipe_is_the_notebooks():
         "precision": "fp32",
         "averaged_epochs": 0,
         "watched_samples": 2_000,
+        "fresh_draws": False,
+        "distortion": 0.0,
     }
     assert recipe.problem.samples_per_combination == 1_000
     assert recipe.problem.test_samples_per_combination == 2_000
@@ -49,13 +51,15 @@ CHANGES = [
     {"threads": 2},
     {"device": "cuda"},
     *({"problem": change} for change in (
-        {"length": 3}, {"split_seed": 1}, {"samples_per_combination": 5},
-        {"test_samples_per_combination": 5}, {"development": True, "split_seed": 1},
+        {"length": 3}, {"split_seed": 1}, {"unseen": 9}, {"operation": "subtract"},
+        {"split": "mirror"}, {"split": "listed", "unseen_list": ((1, 2),)},
+        {"samples_per_combination": 5}, {"test_samples_per_combination": 5}, {"development": True, "split_seed": 1},
     )),
     *({"training": change} for change in (
         {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
         {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
         {"precision": "bf16"}, {"averaged_epochs": 1}, {"watched_samples": 5},
+        {"fresh_draws": True}, {"distortion": 0.5},
     )),
 ]  # fmt: skip
 
@@ -68,8 +72,7 @@ def test_the_fingerprint_changes_with_every_setting():
     assert varied == settings.keys()
     for part in ("problem", "training"):
         changed = {name for change in CHANGES for name in change.get(part, ())}
-        # these have one choice so far, or are told apart below
-        assert settings[part].keys() - changed <= {"operation", "split", "symbols"}
+        assert settings[part].keys() - changed <= {"symbols"}  # told apart below
 
 
 def test_a_setting_at_its_default_leaves_the_fingerprint_as_it_was():

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen.errors import UnseenError
-from unseen.experiments.files import DamagedFileError, write_whole
 from unseen.experiments.fold import FoldOutcome, FoldResult
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder, find_run, list_runs
+from unseen.files import DamagedFileError, write_whole
 
 
 def outcome(fold: int = 3) -> FoldOutcome:

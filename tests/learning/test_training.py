@@ -29,13 +29,14 @@ def settings(**changes):
         "scale_answers": True,
         "precision": "fp32",
         "averaged_epochs": 0,
+        "distortion": 0.0,
     }
     return SimpleNamespace(**(defaults | changes))
 
 
 def some_samples(per_combination=2):
     bank = load_symbols("mnist")
-    digits = all_combinations(bank.values, 2)
+    digits = all_combinations([bank.values] * 2)
     rng = np.random.default_rng(0)
     table = Combinations(digits, digits.sum(axis=1))
     return draw_samples(table, np.arange(100), bank.train, per_combination, rng)
@@ -45,7 +46,7 @@ def trained(training, samples, streams, *, saved=None, disturb=False):
     state = start_training(training, samples, streams, CPU)
     if saved is not None:
         state.restore(saved)
-    for _ in train(state, samples, training, streams, CPU):
+    for _ in train(state, lambda _: samples, training, streams, CPU):
         if disturb:
             torch.rand(3)
             state.model.eval()
@@ -80,7 +81,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(model, optimizer):
     training = settings(model=model, epochs=3, optimizer=optimizer)
     whole = trained(training, samples, streams)
     cut = start_training(training, samples, streams, CPU)
-    steps = train(cut, samples, training, streams, CPU)
+    steps = train(cut, lambda _: samples, training, streams, CPU)
     saved = next(progress for progress in steps if progress.epoch_ended).state.to_bytes()
     resumed = trained(training, samples, streams, saved=saved)
     assert same(weights(whole), weights(resumed))
@@ -92,11 +93,11 @@ def test_weights_are_averaged_over_the_last_epochs_also_across_a_checkpoint():
     plain, averaging = settings(epochs=3), settings(epochs=3, averaged_epochs=2)
     ends, saved = [], []
     state = start_training(plain, samples, streams, CPU)
-    for progress in train(state, samples, plain, streams, CPU):
+    for progress in train(state, lambda _: samples, plain, streams, CPU):
         if progress.epoch_ended:
             ends.append(weights(state))
     averaged = start_training(averaging, samples, streams, CPU)
-    for progress in train(averaged, samples, averaging, streams, CPU):
+    for progress in train(averaged, lambda _: samples, averaging, streams, CPU):
         if progress.epoch_ended:
             saved.append(averaged.to_bytes())
     expected = [(one + two) / 2 for one, two in zip(*ends[1:], strict=True)]
@@ -170,7 +171,7 @@ def test_training_yields_at_the_end_of_every_epoch():
     state = start_training(training, samples, Streams(0, 1), CPU)
     progress = [
         (step.epochs_done, step.epoch_share, step.epoch_ended)
-        for step in train(state, samples, training, Streams(0, 1), CPU)
+        for step in train(state, lambda _: samples, training, Streams(0, 1), CPU)
     ]
     assert [epoch for epoch, _, ended in progress if ended] == [1, 2, 3]
     so_far = [epoch + share for epoch, share, _ in progress]

@@ -11,7 +11,7 @@ from unseen.problem.symbols import Handwriting, load_symbols
 
 
 def table(values, length):
-    digits = all_combinations(values, length)
+    digits = all_combinations([values] * length)
     return Combinations(digits, OPERATIONS["add"](digits))
 
 

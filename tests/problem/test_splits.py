@@ -3,78 +3,224 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
+from tests_tables import DIGITS, table
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import PAPER_SPLIT_SEED
-from unseen.problem.splits import SPLITS, all_combinations, split_folds, ten_fold
+from unseen.problem.operations import SIGN_LABELS
+from unseen.problem.splits import (
+    LISTED,
+    SPLITS,
+    all_combinations,
+    find_split,
+    read_combinations,
+    split_folds,
+)
 
-DIGITS = tuple(range(10))
+
+def unseen_sets(split, problem, seed=0, unseen=None):
+    folds = split_folds(split, problem, seed, unseen)
+    return [{*map(tuple, problem.digits[fold.unseen].tolist())} for fold in folds]
 
 
 def test_pairs_are_ordered_as_in_the_paper():
-    pairs = all_combinations(DIGITS, 2)
-    assert pairs.tolist() == [[a, b] for a in range(10) for b in range(10)]
+    assert table().digits.tolist() == [[a, b] for a in range(10) for b in range(10)]
 
 
 @given(st.integers(1, 5), st.integers(1, 4))
 def test_there_are_n_to_the_l_combinations(symbols, length):
-    combinations = all_combinations(tuple(range(3, 3 + symbols)), length)
+    combinations = all_combinations([tuple(range(3, 3 + symbols))] * length)
     assert combinations.shape == (symbols**length, length)
     assert len({*map(tuple, combinations.tolist())}) == symbols**length
     assert combinations.tolist() == sorted(combinations.tolist())
 
 
 def test_the_first_fold_is_the_notebooks():
-    pairs = all_combinations(DIGITS, 2)
-    fold = split_folds("random", pairs, PAPER_SPLIT_SEED)[0]
+    fold = split_folds("random", table(), PAPER_SPLIT_SEED)[0]
     assert fold.number == 1
-    named = ["".join(map(str, pair)) for pair in pairs[fold.unseen].tolist()]
+    named = ["".join(map(str, pair)) for pair in table().digits[fold.unseen].tolist()]
     assert named == ["06", "32", "50", "71", "75", "77", "82", "85", "86", "99"]
-
-
-def test_facts_of_papers_folds_hold():
-    """PAPER.md: 80 unseen pairs have their mirror seen; only (9, 9) and (0, 0) are out of range."""
-    pairs = all_combinations(DIGITS, 2)
-    folds = split_folds("random", pairs, PAPER_SPLIT_SEED)
-    mirrored, new_answers = 0, []
-    for fold in folds:
-        seen = {*map(tuple, pairs[fold.seen].tolist())}
-        for a, b in pairs[fold.unseen].tolist():
-            mirrored += (b, a) in seen
-            if a + b not in {sum(pair) for pair in seen}:
-                new_answers.append((fold.number, (a, b)))
-    assert mirrored == 80
-    assert new_answers == [(1, (9, 9)), (8, (0, 0))]
 
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(4, 11), st.integers(2, 3))
 def test_folds_are_those_of_scikit_learn(seed, symbols, length):
-    combinations = all_combinations(tuple(range(symbols)), length)
-    theirs = KFold(n_splits=10, shuffle=True, random_state=seed).split(combinations)
-    ours = ten_fold(combinations, seed)
+    problem = table(tuple(range(symbols)), length)
+    theirs = KFold(n_splits=10, shuffle=True, random_state=seed).split(problem.digits)
+    ours = split_folds("random", problem, seed)
     assert len(ours) == 10
     for mine, (_, test) in zip(ours, theirs, strict=True):
-        assert np.array_equal(mine, test)
+        assert np.array_equal(mine.unseen, test)
+
+
+OPERATIONS = st.sampled_from(["add", "multiply", "a - b", "shown:+,-,*"])
 
 
 @pytest.mark.parametrize("split", SPLITS)
-@given(seed=st.integers(0, 2**32 - 1), length=st.integers(2, 3))
-def test_every_combination_is_unseen_once_and_never_seen_meanwhile(split, seed, length):
-    combinations = all_combinations(tuple(range(5)), length)
-    folds = split_folds(split, combinations, seed)
-    for fold in folds:
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), symbols=st.integers(4, 10), operation=OPERATIONS)
+def test_no_combination_is_seen_and_unseen_at_once(split, seed, symbols, operation):
+    problem = table(tuple(range(symbols)), 2, operation)
+    folds = split_folds(split, problem, seed)
+    for number, fold in enumerate(folds, start=1):
+        assert fold.number == number
+        assert len(fold.unseen) > 0
         assert not {*fold.seen} & {*fold.unseen}
-        assert {*fold.seen} | {*fold.unseen} == {*range(len(combinations))}
-    everything = np.concatenate([fold.unseen for fold in folds])
-    assert sorted(everything.tolist()) == [*range(len(combinations))]
+        assert {*fold.seen} | {*fold.unseen} == {*range(len(problem.digits))}
+
+
+@pytest.mark.parametrize("split", ["random", "mirror", "answer", "diagonal"])
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), symbols=st.integers(5, 10), length=st.integers(2, 3))
+def test_these_splits_have_every_combination_unseen_once(split, seed, symbols, length):
+    problem = table(tuple(range(symbols)), length)
+    everything = np.concatenate([fold.unseen for fold in split_folds(split, problem, seed)])
+    assert sorted(everything.tolist()) == [*range(len(problem.digits))]
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), unseen=st.integers(1, 90))
+def test_random_folds_have_as_many_unseen_as_asked_for_and_miss_none(seed, unseen):
+    sets = unseen_sets("random", table(), seed, unseen)
+    assert {len(pairs) for pairs in sets} == {unseen}
+    assert len(set.union(*sets)) == 100
+    assert len(sets) == -(-100 // unseen)
+
+
+def test_ten_unseen_are_the_papers_folds():
+    assert unseen_sets("random", table(), PAPER_SPLIT_SEED, 10) == unseen_sets(
+        "random", table(), PAPER_SPLIT_SEED
+    )
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), length=st.integers(2, 3), operation=OPERATIONS)
+def test_mirrored_combinations_are_unseen_together(seed, length, operation):
+    operation = operation if length == 2 else "add"
+    problem = table(length=length, operation=operation)
+    sets = unseen_sets("mirror", problem, seed)
+    assert len(sets) == 10
+    sizes = [len(some) for some in sets]
+    assert max(sizes) - min(sizes) <= (1 if length == 2 else 6)
+    for some in sets:
+        assert {digits[::-1] for digits in some} == some
+        if length == 3:
+            assert {digits[1:] + digits[:1] for digits in some} == some
+
+
+def test_mirror_has_as_many_folds_as_make_their_sizes_nearest():
+    sets = unseen_sets("mirror", table(), unseen=25)
+    assert len(sets) == 4
+    assert {len(some) for some in sets} == {25}
+
+
+@given(operation=OPERATIONS)
+def test_an_unseen_answer_is_never_seen(operation):
+    problem = table(operation=operation)
+    folds = split_folds("answer", problem, 0)
+    answers = [{*problem.answers[fold.unseen].tolist()} for fold in folds]
+    assert [*map(len, answers)] == [1] * len(folds)
+    assert [min(some) for some in answers] == sorted({*problem.answers.tolist()})
+    for fold, some in zip(folds, answers, strict=True):
+        assert not some & {*problem.answers[fold.seen].tolist()}
+
+
+@given(length=st.integers(1, 3))
+def test_a_digit_is_never_seen_in_a_place(length):
+    problem = table(length=length)
+    folds = split_folds("position", problem, 0)
+    assert len(folds) == 10 * length
+    for fold, (place, digit) in zip(
+        folds, [(place, digit) for place in range(length) for digit in DIGITS], strict=True
+    ):
+        assert {*problem.digits[fold.unseen][:, place].tolist()} == {digit}
+        assert digit not in problem.digits[fold.seen][:, place]
+
+
+def test_diagonals_start_with_the_doubles():
+    sets = unseen_sets("diagonal", table())
+    assert sets[0] == {(digit, digit) for digit in DIGITS}
+    assert sets[1] == {(digit, (digit + 1) % 10) for digit in DIGITS}
+    assert len(sets) == 10
+    assert {len(some) for some in unseen_sets("diagonal", table(length=3))} == {100}
+
+
+def test_the_corner_has_the_largest_digits():
+    assert unseen_sets("corner", table()) == [{(a, b) for a in (7, 8, 9) for b in (7, 8, 9)}]
+    (five,) = unseen_sets("corner", table(), unseen=5)
+    assert five == {(9, 9), (8, 9), (9, 8), (8, 8), (7, 9)}
+    (shown,) = unseen_sets("corner", table(operation="shown:+,-,*"))
+    assert shown == {(a, s, b) for a in (7, 8, 9) for b in (7, 8, 9) for s in SIGN_LABELS.values()}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("unseen", [0, 91, 100])
+def test_as_many_are_never_unseen(split, unseen):
+    with pytest.raises(UnseenError, match="from 1 to 90 of 100"):
+        split_folds(split, table(), 0, unseen)
+
+
+@pytest.mark.parametrize("split", ["answer", "position", "diagonal"])
+def test_some_splits_say_themselves_how_many_are_unseen(split):
+    with pytest.raises(UnseenError, match="leave out --unseen"):
+        split_folds(split, table(), 0, 10)
+
+
+def test_a_split_that_leaves_nothing_to_see_is_refused():
+    with pytest.raises(UnseenError, match="would leave 0 of 100"):
+        split_folds("answer", table(operation="a - a"), 0)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["3 4\n9,9\n", "# two\n\n(3, 4)\n[9; 9] # last", "\ufeff3\t4\r\n9 9", "3 4\n3 4\n9 9"],
+)
+def test_a_file_lists_what_is_unseen(tmp_path, written):
+    (tmp_path / "list").write_text(written, encoding="utf-8")
+    name, combinations = find_split(str(tmp_path / "list"))
+    (fold,) = split_folds(name, table(), 0, None, combinations)
+    assert name == LISTED
+    assert table().digits[fold.unseen].tolist() == [[3, 4], [9, 9]]
+
+
+def test_a_file_can_list_signs(tmp_path):
+    (tmp_path / "list").write_text("3 + 4\n3*4\n0,-,9\n")
+    combinations = read_combinations(tmp_path / "list")
+    assert combinations == ((3, 200, 4), (3, 202, 4), (0, 201, 9))
+    (fold,) = split_folds(LISTED, table(operation="shown:+,-,*"), 0, None, combinations)
+    assert len(fold.unseen) == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        (b"3 4\n3 x\n", "line 2: '3 x' is no combination"),
+        (b"", "lists no combination"),
+        (b"# 3 4", "lists no combination"),
+        (b"\xff\xfe\x00", "no text file"),
+        (b"3 4 5", "names '3 4 5', which is no combination of 2"),
+        (b"34", "names '34'"),
+        (b"3 10", "names '3 10'"),
+    ],
+)
+def test_a_list_that_names_no_combinations_is_refused(tmp_path, written, fault):
+    (tmp_path / "list").write_bytes(written)
+    with pytest.raises(UnseenError, match=fault):
+        split_folds(LISTED, table(), 0, None, read_combinations(tmp_path / "list"))
+
+
+def test_an_unknown_split_is_told_what_there_is(tmp_path):
+    with pytest.raises(UnseenError, match="unknown split 'rnadom'"):
+        find_split("rnadom")
+    with pytest.raises(UnseenError, match="unknown split"):
+        find_split(str(tmp_path))
 
 
 def test_too_many_combinations_are_refused():
     with pytest.raises(UnseenError, match="10,000,000 combinations"):
-        all_combinations(DIGITS, 7)
+        all_combinations([DIGITS] * 7)
 
 
 def test_too_few_combinations_are_refused():
     with pytest.raises(UnseenError, match="there are 9"):
-        ten_fold(all_combinations((0, 1, 2), 2), 0)
+        split_folds("random", table((0, 1, 2)), 0)

@@ -12,9 +12,11 @@ from pathlib import Path
 from unseen.errors import UnseenError
 from unseen.experiments.engine import WorkerDiedError
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.files import DamagedFileError
 from unseen.experiments.fold import fold_steps
+from unseen.experiments.posing import pose
 from unseen.experiments.run_folder import FoldStanding, RunFolder, current_environment
+from unseen.files import DamagedFileError
+from unseen.problem.giveaways import WARNING, in_words
 
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_WORDS = 0.5
@@ -23,9 +25,10 @@ DEATHS_WITHOUT_PROGRESS = 5
 
 @dataclass(frozen=True)
 class Note:
-    """Something that whoever watches should be told."""
+    """Something that whoever watches should be told, or may like to know."""
 
     text: str
+    urgent: bool = True
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,10 @@ def cross_validate(
         except DamagedFileError as damage:
             yield Note(f"{damage}; fold {fold} is run again")
         missing.append(fold)
+    if missing:
+        posed = pose(experiment.problem)
+        for words in in_words(posed.combinations, [posed.folds[fold - 1] for fold in folds]):
+            yield Note(words, urgent=words.startswith(WARNING))
     elsewhere = yield from _run(experiment, folder, folds, missing, executor)
     # whoever held these may have died since
     elsewhere = yield from _run(experiment, folder, folds, elsewhere, executor)
@@ -139,7 +146,7 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
         with suppress(DamagedFileError):
             checkpoint = folder.checkpoint(fold)
         if RunFolder.of(experiment, path.parent) != folder:
-            raise UnseenError(f"{experiment.problem.symbols} has changed since the run began")
+            raise UnseenError("the symbols or the model's file have changed since the run began")
         steps = fold_steps(experiment, fold, checkpoint)
         spoke = -math.inf
         while True:

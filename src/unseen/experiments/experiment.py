@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -35,32 +37,71 @@ def _registered(kind: str) -> AfterValidator:
 
 
 def _registry(kind: str) -> dict[str, Any]:
-    from unseen.learning.models import MODELS
     from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
-    from unseen.problem.operations import OPERATIONS
-    from unseen.problem.splits import SPLITS
+    from unseen.problem.splits import LISTED, SPLITS
 
     registries: dict[str, dict[str, Any]] = {
-        "model": MODELS,
         "optimizer": OPTIMIZERS,
         "schedule": SCHEDULES,
-        "operation": OPERATIONS,
-        "split": SPLITS,
+        "split": SPLITS | {LISTED: None},
     }
     return registries[kind]
+
+
+def _canonical_operation(text: str) -> str:
+    from unseen.problem.operations import canonical_operation
+
+    with _as_value_error():
+        return canonical_operation(text)
+
+
+@contextmanager
+def _as_value_error() -> Iterator[None]:
+    """What is wrong with a value, as validation wants to be told."""
+    try:
+        yield
+    except UnseenError as error:
+        raise ValueError(str(error)) from error
+
+
+def _known_model(model: str) -> str:
+    from unseen.learning.baselines import BASELINES
+    from unseen.learning.models import MODELS, is_own
+
+    if model not in MODELS and model not in BASELINES and not is_own(model):
+        raise ValueError(str(unknown("model", model, [*MODELS, *BASELINES, "file.py:Class"])))
+    return model
 
 
 class Problem(Frozen):
     """What is asked."""
 
-    operation: Annotated[str, _registered("operation")] = "add"
+    operation: Annotated[str, AfterValidator(_canonical_operation)] = "add"
     length: int = Field(2, ge=1, le=20)
     symbols: str = "mnist"
     split: Annotated[str, _registered("split")] = "random"
     split_seed: int = Field(PAPER_SPLIT_SEED, ge=0, lt=2**32)
+    unseen: int | None = Field(None, ge=1)
+    unseen_list: tuple[tuple[int, ...], ...] = ()
     samples_per_combination: int = Field(1_000, ge=1)
     test_samples_per_combination: int = Field(2_000, ge=1)
     development: bool = False
+
+    @model_validator(mode="after")
+    def _operation_fits_the_length(self) -> Self:
+        from unseen.problem.operations import parse_operation
+
+        with _as_value_error():
+            parse_operation(self.operation, self.length)
+        return self
+
+    @model_validator(mode="after")
+    def _list_is_there_where_it_is_split_by(self) -> Self:
+        if (self.split == "listed") != bool(self.unseen_list):
+            raise ValueError("a list of unseen combinations goes with split 'listed', and only so")
+        if self.unseen_list and self.unseen is not None:
+            raise ValueError("a list of combinations says how many are unseen; leave out --unseen")
+        return self
 
     @model_validator(mode="after")
     def _development_keeps_off_the_evaluation(self) -> Self:
@@ -75,7 +116,7 @@ class Problem(Frozen):
 class Training(Frozen):
     """How it is learnt."""
 
-    model: Annotated[str, _registered("model")]
+    model: Annotated[str, AfterValidator(_known_model)]
     epochs: int = Field(ge=1, le=1_000_000)
     batch_size: int = Field(ge=1, le=10_000_000)
     optimizer: Annotated[str, _registered("optimizer")]
@@ -85,6 +126,8 @@ class Training(Frozen):
     precision: Literal["fp32", "bf16"] = "fp32"
     averaged_epochs: int = Field(0, ge=0)
     watched_samples: int = Field(0, ge=0, le=1_000_000)
+    fresh_draws: bool = False
+    distortion: float = Field(0.0, ge=0, le=3)
 
     @model_validator(mode="after")
     def _averages_epochs_that_there_are(self) -> Self:
@@ -123,13 +166,19 @@ class Experiment(Frozen):
 def fingerprint(experiment: Experiment) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
-    A folder of symbols counts by what it holds, not by where it is. A setting that has its default
-    value does not count, so that one more setting leaves the runs of before where they are.
+    A folder of symbols and a model's file count by what they hold, not by where they are. A setting
+    at its default does not count, so that one more setting leaves earlier runs where they are.
     """
+    from unseen.learning.models import is_own
     from unseen.problem.symbols import symbols_sha256
 
     settings = experiment.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
     settings["problem"]["symbols"] = symbols_sha256(experiment.problem.symbols)
+    if is_own(experiment.training.model):
+        from unseen.learning.own_models import own_sha256
+
+        name = experiment.training.model.rpartition(":")[2]
+        settings["training"]["model"] = f"{own_sha256(experiment.training.model)}:{name}"
     settings["results_version"] = RESULTS_VERSION
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -2,25 +2,25 @@
 
 import math
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, ConfigDict
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import Experiment, Frozen, Problem
-from unseen.learning.metrics import METRICS, mse, rounded
+from unseen.experiments.experiment import Experiment, Frozen
+from unseen.experiments.measuring import combination_means, prediction_tables
+from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
+from unseen.learning.baselines import BASELINES
+from unseen.learning.metrics import METRICS, mean_error, mse, rounded
 from unseen.learning.models import parameter_count
-from unseen.problem.operations import OPERATIONS
+from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Combinations, Samples, draw_samples
-from unseen.problem.splits import Fold, all_combinations, split_folds
-from unseen.problem.symbols import SymbolBank, development_bank, load_symbols
+from unseen.problem.samples import Samples
 
 if TYPE_CHECKING:
     import torch
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from unseen.learning.training import Progress
 
-TRAIN_MSE_SAMPLES = 10_000
-MOST_SAMPLES = 20_000_000
+TRAIN_SAMPLES = 10_000
 
 # A measure that is no finite number is null in JSON.
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
@@ -49,11 +48,21 @@ class Waypoint(Frozen):
     model_config = MEASURED
 
 
+class Quadrant(Frozen):
+    """Measures on fresh draws of seen or unseen combinations, in train or test handwriting."""
+
+    mse: Measure
+    rounded: float
+    mean_error: Measure
+
+    model_config = MEASURED
+
+
 class FoldResult(Frozen):
     """What a fold came to; small, and the same wherever it is read."""
 
     fold: int
-    unseen: list[list[int]]
+    unseen: list[list[int | str]]
     test_mse: Measure
     train_mse: Measure
     rounded: float
@@ -63,6 +72,7 @@ class FoldResult(Frozen):
     epoch_losses: list[Measure]
     parameters: int
     curve: tuple[Waypoint, ...] = ()
+    quadrants: dict[str, Quadrant] = Field(default_factory=dict)  # by "seen_train" and its like
 
     model_config = MEASURED
 
@@ -76,54 +86,6 @@ class FoldOutcome:
     model: bytes  # safetensors
 
 
-@dataclass(frozen=True)
-class PosedProblem:
-    """A problem with its symbols at hand: every combination, its answer, the folds."""
-
-    bank: SymbolBank
-    combinations: Combinations
-    folds: list[Fold]
-
-
-@lru_cache(maxsize=1)
-def pose(problem: Problem) -> PosedProblem:
-    """Read the symbols and split their combinations."""
-    bank = load_symbols(problem.symbols)
-    if problem.development:
-        bank = development_bank(bank)
-    digits = all_combinations(bank.values, problem.length)
-    per_combination = max(problem.samples_per_combination, problem.test_samples_per_combination)
-    if len(digits) * per_combination > MOST_SAMPLES:
-        raise UnseenError(
-            f"{len(digits):,} combinations with {per_combination:,} samples each are more "
-            f"than {MOST_SAMPLES:,}; ask for fewer with --samples and --test-samples"
-        )
-    answers = OPERATIONS[problem.operation](digits).astype(np.int32)
-    combinations = Combinations(digits, answers)
-    return PosedProblem(bank, combinations, split_folds(problem.split, digits, problem.split_seed))
-
-
-def fold_samples(problem: Problem, streams: Streams) -> tuple[Samples, Samples]:
-    """A fold's samples: seen combinations in train handwriting, unseen ones in test handwriting."""
-    posed = pose(problem)
-    fold = posed.folds[streams.fold - 1]
-    seen = draw_samples(
-        posed.combinations,
-        fold.seen,
-        posed.bank.train,
-        problem.samples_per_combination,
-        streams.numpy("training samples"),
-    )
-    unseen = draw_samples(
-        posed.combinations,
-        fold.unseen,
-        posed.bank.test,
-        problem.test_samples_per_combination,
-        streams.numpy("test samples"),
-    )
-    return seen, unseen
-
-
 def fold_steps(
     experiment: Experiment, fold: int, checkpoint: bytes | None = None
 ) -> Generator["Progress", None, FoldOutcome]:
@@ -131,6 +93,90 @@ def fold_steps(
 
     Yields as training goes on, and returns the outcome.
     """
+    started = time.perf_counter()
+    posed = pose(experiment.problem)
+    if not 1 <= fold <= len(posed.folds):
+        raise UnseenError(
+            f"fold {fold} does not exist; this split has folds 1 to {len(posed.folds)}"
+        )
+    streams = Streams(experiment.seed, fold)
+    seen, unseen = fold_samples(experiment.problem, streams)
+    with torch_threads(experiment.threads):
+        if experiment.training.model in BASELINES:
+            learnt = fit_baseline(experiment, seen, streams)
+        else:
+            learnt = yield from train_network(experiment, seen, unseen, streams, checkpoint)
+        some_seen = seen.some(streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES])
+        train_predictions = learnt.answer(some_seen)
+        predictions = learnt.answer(unseen)
+        quadrants = {
+            name: measured(learnt.answer(samples), samples)
+            for name, samples in quadrant_samples(experiment.problem, streams).items()
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            "prediction": predictions,
+            "answer": unseen.answers,
+            "combination": unseen.combinations,
+            "images": unseen.images,
+        }
+        if experiment.training.model != "nearest":  # which takes minutes for these
+            arrays["means"] = combination_means(learnt.answer, posed, streams)
+            arrays["table_rows"], arrays["tables"] = prediction_tables(
+                learnt.answer, posed, streams
+            )
+    measures = {name: measure(predictions, unseen.answers) for name, measure in METRICS.items()}
+    result = FoldResult(
+        fold=fold,
+        unseen=[spelled(row) for row in posed.combinations.digits[posed.folds[fold - 1].unseen]],
+        test_mse=measures.pop("mse"),
+        train_mse=mse(train_predictions, some_seen.answers),
+        **measures,
+        seconds=learnt.earlier_seconds + time.perf_counter() - started,
+        epoch_losses=learnt.losses,
+        parameters=learnt.parameters,
+        curve=learnt.curve,
+        quadrants=quadrants,
+    )
+    return FoldOutcome(result, arrays, learnt.weights)
+
+
+def measured(predictions: NDArray[np.float32], samples: Samples) -> Quadrant:
+    return Quadrant(
+        mse=mse(predictions, samples.answers),
+        rounded=rounded(predictions, samples.answers),
+        mean_error=mean_error(predictions, samples.answers),
+    )
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What training, or fitting, has come to."""
+
+    answer: Callable[[Samples], NDArray[np.float32]]
+    weights: bytes  # safetensors
+    parameters: int = 0
+    losses: list[float] = field(default_factory=list)
+    curve: tuple[Waypoint, ...] = ()
+    earlier_seconds: float = 0.0  # before a checkpoint that this went on from
+
+
+def fit_baseline(experiment: Experiment, seen: Samples, streams: Streams) -> Learnt:
+    """Answers that take no training of ours."""
+    import safetensors.numpy
+
+    table = pose(experiment.problem).combinations
+    fit = BASELINES[experiment.training.model].fit
+    return Learnt(fit(seen, table, streams), weights=safetensors.numpy.save({}))
+
+
+def train_network(
+    experiment: Experiment,
+    seen: Samples,
+    unseen: Samples,
+    streams: Streams,
+    checkpoint: bytes | None,
+) -> Generator["Progress", None, Learnt]:
+    """Train the experiment's network on seen samples; the unseen ones are only ever watched."""
     import safetensors.torch
     import torch
 
@@ -138,50 +184,31 @@ def fold_steps(
     from unseen.learning.training import start_training, train
 
     started = time.perf_counter()
-    count = len(pose(experiment.problem).folds)
-    if not 1 <= fold <= count:
-        raise UnseenError(f"fold {fold} does not exist; this split has folds 1 to {count}")
-    streams = Streams(experiment.seed, fold)
+    problem, training = experiment.problem, experiment.training
     device = torch.device(experiment.device)
-    seen, unseen = fold_samples(experiment.problem, streams)
-    with torch_threads(experiment.threads):
-        state = start_training(experiment.training, seen, streams, device)
-        if checkpoint is not None:
-            state.restore(checkpoint)
-        earlier_seconds = state.seconds
-        watched = watched_samples(seen, unseen, experiment.training.watched_samples, streams)
-        for progress in train(state, seen, experiment.training, streams, device):
-            if progress.epoch_ended and watched is not None:
-                state.curve.append(waypoint(state.model, *watched, device).model_dump())
-            state.seconds = earlier_seconds + time.perf_counter() - started
-            yield progress
-        rows = streams.numpy("train error").permutation(len(seen))[:TRAIN_MSE_SAMPLES]
-        some_seen = seen.some(rows)
-        train_predictions = predict(state.model, some_seen, device)
-        test_predictions = predict(state.model, unseen, device)
-    measures = {
-        name: measure(test_predictions, unseen.answers) for name, measure in METRICS.items()
-    }
-    posed = pose(experiment.problem)
-    result = FoldResult(
-        fold=fold,
-        unseen=posed.combinations.digits[posed.folds[fold - 1].unseen].tolist(),
-        test_mse=measures.pop("mse"),
-        train_mse=mse(train_predictions, some_seen.answers),
-        **measures,
-        seconds=earlier_seconds + time.perf_counter() - started,
-        epoch_losses=state.losses,
-        parameters=parameter_count(state.model),
-        curve=tuple(Waypoint.model_validate(measures) for measures in state.curve),
-    )
-    arrays: dict[str, NDArray[Any]] = {
-        "prediction": test_predictions,
-        "answer": unseen.answers,
-        "combination": unseen.combinations,
-        "images": unseen.images,
-    }
+    state = start_training(training, seen, streams, device)
+    if checkpoint is not None:
+        state.restore(checkpoint)
+    earlier_seconds = state.seconds
+    watched = watched_samples(seen, unseen, training.watched_samples, streams)
+
+    def samples_of(epoch: int) -> Samples:
+        return seen_samples(problem, streams, epoch) if training.fresh_draws else seen
+
+    for progress in train(state, samples_of, training, streams, device):
+        if progress.epoch_ended and watched is not None:
+            state.curve.append(waypoint(state.model, *watched, device).model_dump())
+        state.seconds = earlier_seconds + time.perf_counter() - started
+        yield progress
     weights = {name: tensor.contiguous() for name, tensor in state.model.state_dict().items()}
-    return FoldOutcome(result, arrays, safetensors.torch.save(weights))
+    return Learnt(
+        answer=lambda samples: predict(state.model, samples, device),
+        weights=safetensors.torch.save(weights),
+        parameters=parameter_count(state.model),
+        losses=state.losses,
+        curve=tuple(Waypoint.model_validate(measures) for measures in state.curve),
+        earlier_seconds=earlier_seconds,
+    )
 
 
 def watched_samples(
@@ -206,9 +233,9 @@ def waypoint(
     on_seen, on_unseen = predict(model, seen, device), predict(model, unseen, device)
     return Waypoint(
         seen_mse=mse(on_seen, seen.answers),
-        seen_mean_error=float(np.mean(on_seen.astype(np.float64) - seen.answers)),
+        seen_mean_error=mean_error(on_seen, seen.answers),
         unseen_mse=mse(on_unseen, unseen.answers),
-        unseen_mean_error=float(np.mean(on_unseen.astype(np.float64) - unseen.answers)),
+        unseen_mean_error=mean_error(on_unseen, unseen.answers),
         unseen_rounded=rounded(on_unseen, unseen.answers),
     )
 

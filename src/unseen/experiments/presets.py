@@ -54,8 +54,26 @@ def fast() -> Experiment:
     )
 
 
+def mean() -> Experiment:
+    """A baseline: always the mean answer."""
+    return fast().vary(name="mean", training={"model": "mean"})
+
+
+def nearest() -> Experiment:
+    """A baseline: the answer of the nearest training picture, what a memory of pictures can do."""
+    return fast().vary(name="nearest", training={"model": "nearest"})
+
+
+def oracle() -> Experiment:
+    """A baseline: told every digit's label, then exact; what perfect composition could reach."""
+    return fast().vary(name="oracle", training={"model": "oracle"})
+
+
 PRESETS: dict[str, Callable[[], Experiment]] = {
     "fast": fast,
     "paper": paper,
     "paper-text": paper_text,
+    "mean": mean,
+    "nearest": nearest,
+    "oracle": oracle,
 }

@@ -16,6 +16,7 @@ import math
 import os
 import platform
 import socket
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,11 +25,13 @@ from typing import Any
 
 import filelock
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment, Frozen, fingerprint
-from unseen.experiments.files import (
+from unseen.experiments.fold import FoldOutcome, FoldResult
+from unseen.files import (
     DamagedFileError,
     as_json,
     make_folder,
@@ -37,7 +40,6 @@ from unseen.experiments.files import (
     sha256,
     write_whole,
 )
-from unseen.experiments.fold import FoldOutcome, FoldResult
 
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
 
@@ -112,6 +114,15 @@ class RunFolder:
             if sha256(read_file(sibling) or b"") != expected:
                 raise DamagedFileError(sibling)
         return result
+
+    def predictions(self, fold: int) -> dict[str, NDArray[Any]]:
+        """The arrays that a finished fold left; a DamagedFileError if they cannot be read."""
+        path = self._fold(fold) / "predictions.npz"
+        try:
+            with np.load(io.BytesIO(read_file(path) or b""), allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files}
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+            raise DamagedFileError(path) from error
 
     def results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
         """The results of all folds that are done, in order, and what is damaged."""

@@ -1,13 +1,11 @@
 """What a trained network answers."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from unseen.problem.samples import Samples, render_pictures
+from unseen.problem.samples import Samples, batches, render_pictures
 
 # Large enough to keep a core busy, and no larger than a batch of the paper's training.
 EVALUATION_BATCH = 125
@@ -23,10 +21,6 @@ def predict(model: nn.Module, samples: Samples, device: torch.device) -> NDArray
     """The model's answer to each sample, with dropout off."""
     model.eval()
     answers = np.empty(len(samples), np.float32)  # at once: bits between batches scatter the heap
-    for batch in _batches(len(samples), EVALUATION_BATCH):
+    for batch in batches(len(samples), EVALUATION_BATCH):
         answers[batch] = model(to_input(render_pictures(samples, batch), device)).float().cpu()
     return answers
-
-
-def _batches(count: int, size: int) -> Iterator[slice]:
-    return (slice(start, min(start + size, count)) for start in range(0, count, size))

@@ -14,6 +14,11 @@ def mse(predictions: Predictions, answers: Answers) -> float:
     return float(np.mean((predictions.astype(np.float64) - answers) ** 2))
 
 
+def mean_error(predictions: Predictions, answers: Answers) -> float:
+    """How far predictions lie above the answers, on average."""
+    return float(np.mean(predictions.astype(np.float64) - answers))
+
+
 def rounded(predictions: Predictions, answers: Answers) -> float:
     """Share of predictions that round, half to even, to the answer."""
     return float(np.mean(np.rint(predictions) == answers))

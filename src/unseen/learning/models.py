@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, unknown
 
 if TYPE_CHECKING:
     from torch import nn
@@ -22,12 +22,8 @@ class Network:
     """A way to build a network, and whether it is told that a picture holds several symbols."""
 
     build: Callable[[int, int, int], nn.Module]
-    blind: bool
+    sight: str
     about: str
-
-    @property
-    def sight(self) -> str:
-        return "blind" if self.blind else "panel-aware"
 
 
 def paper(length: int, height: int, width: int, *, dropout: bool = True) -> nn.Module:
@@ -87,21 +83,62 @@ def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
     )
 
 
-def lenet5_strided(length: int, height: int, width: int) -> nn.Module:
-    """LeNet-5 with convolutions that stride where it pools, and narrower: under half the work."""
+def lenet5_strided(
+    length: int, height: int, width: int, *, widths: tuple[int, int, int, int] = (8, 16, 64, 32)
+) -> nn.Module:
+    """LeNet-5 with convolutions that stride where it pools, narrower, its views squashed by tanh.
+
+    A squashed view says the same of all ways to write a digit, which is what rounding needs.
+    """
     from torch import nn
 
     _refuse_small_pictures(height, width, least=13)
-    rows, columns = (((side - 5) // 2 + 1 - 5) // 2 + 1 for side in (height, width))
+    rows, columns = (_left_after_strides(side) for side in (height, width))
     side = min(rows, columns)
     views = (rows - side + 1) * (columns - side + 1)
+    first, second, third, fourth = widths
     return _keras_start(
         nn.Sequential(
-            *(nn.Conv2d(1, 8, 5, stride=2), nn.ReLU()),
-            *(nn.Conv2d(8, 16, 5, stride=2), nn.ReLU()),
-            *(nn.Conv2d(16, 64, side), nn.ReLU()),
-            *(nn.Conv2d(64, 32, 1), nn.ReLU()),
-            *(nn.Flatten(), nn.Linear(32 * views, 1)),
+            *(nn.Conv2d(1, first, 5, stride=2), nn.ReLU()),
+            *(nn.Conv2d(first, second, 5, stride=2), nn.ReLU()),
+            *(nn.Conv2d(second, third, side), nn.ReLU()),
+            *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
+            *(nn.Flatten(), nn.Linear(fourth * views, 1)),
+        )
+    )
+
+
+def _left_after_strides(side: int) -> int:
+    return ((side - 5) // 2 + 1 - 5) // 2 + 1
+
+
+def towers(length: int, height: int, width: int) -> nn.Module:
+    """One encoder that looks at each symbol by itself; sums and products of what it says."""
+    from torch import nn
+
+    from unseen.learning.modules import Towers
+
+    if width % length:
+        raise UnseenError(f"{length} symbols of equal width do not fill {width} pixels")
+    encoder = symbol_encoder(height, width // length, codes=128)
+    network = Towers(length, encoder, codes=128, products=32)
+    _keras_start(network)
+    nn.init.zeros_(network.products.weight)  # at first a sum; products come in as they help
+    return network
+
+
+def symbol_encoder(height: int, width: int, codes: int) -> nn.Module:
+    """From the picture of one symbol to some numbers that say which it is."""
+    from torch import nn
+
+    _refuse_small_pictures(height, width, least=13)
+    rows, columns = (_left_after_strides(side) for side in (height, width))
+    return _keras_start(
+        nn.Sequential(
+            *(nn.Conv2d(1, 16, 5, stride=2), nn.ReLU()),
+            *(nn.Conv2d(16, 32, 5, stride=2), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(32 * rows * columns, 128), nn.ReLU()),
+            nn.Linear(128, codes),
         )
     )
 
@@ -147,14 +184,39 @@ def parameter_count(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
+def find_network(model: str) -> Network:
+    """The network of a registered name, or of `file.py:Class`; a file is read only to build it."""
+    if model in MODELS:
+        return MODELS[model]
+    if is_own(model):
+        from unseen.learning.own_models import build_own
+
+        return Network(partial(build_own, model), OWN, about="your own")
+    raise unknown("model", model, [*MODELS, "file.py:Class"])
+
+
+def is_own(model: str) -> bool:
+    """Whether a model is named as a class in a file of one's own."""
+    path, colon, name = model.rpartition(":")
+    return bool(colon) and path.endswith(".py") and name.isidentifier()
+
+
+BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
+
 MODELS: dict[str, Network] = {
-    "paper": Network(paper, blind=True, about="the authors' network, 5.2 million parameters"),
+    "paper": Network(paper, BLIND, about="the authors' network, 5.2 million parameters"),
     "paper-undropped": Network(
-        partial(paper, dropout=False), blind=True, about="the authors' network without dropout"
+        partial(paper, dropout=False), BLIND, about="the authors' network without dropout"
     ),
-    "lenet5": Network(lenet5, blind=True, about="LeNet-5, C5 a convolution as LeCun drew it"),
+    "lenet5": Network(lenet5, BLIND, about="LeNet-5, C5 a convolution as LeCun drew it"),
     "lenet5-strided": Network(
-        lenet5_strided, blind=True, about="LeNet-5 that strides instead of pooling, and narrower"
+        lenet5_strided, BLIND, about="LeNet-5 that strides instead of pooling, and narrower"
     ),
-    "lenet5-dense": Network(lenet5_dense, blind=True, about="LeNet-5, flattened before C5"),
+    "lenet5-wide": Network(
+        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, about="the same, twice as wide"
+    ),
+    "lenet5-dense": Network(lenet5_dense, BLIND, about="LeNet-5, flattened before C5"),
+    "towers": Network(
+        towers, PANEL_AWARE, about="one encoder for every symbol, then sums and products"
+    ),
 }

@@ -24,7 +24,7 @@ class Answering(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         outputs: Tensor = self.network(pictures)  # (n, 1, height, width) -> (n, 1)
-        return self.mean + self.spread * outputs.squeeze(1).float()
+        return self.mean + self.spread * outputs.flatten().float()
 
 
 class FlattenLast(nn.Module):
@@ -120,3 +120,31 @@ def patch_gradients(maps: Tensor, gradient: Tensor, weight: Tensor) -> tuple[Ten
         biases += slopes.sum((0, 1))
     weight_gradient = weights.sum(0).T.reshape(kernels, rows, columns, channels)
     return weight_gradient.permute(0, 3, 1, 2), biases
+
+
+class Towers(nn.Module):
+    """Panels of equal width through one encoder; then a sum of linear terms, and of products.
+
+    Each product takes one linear reading of every panel's code, so that both a + b and a · b are
+    within reach.
+    """
+
+    def __init__(self, length: int, encoder: nn.Module, codes: int, products: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.length = length
+        self.linear = nn.Linear(length * codes, 1)
+        self.factors = nn.ModuleList(nn.Linear(codes, products) for _ in range(length))
+        self.products = nn.Linear(products, 1, bias=False)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        count, _, height, width = pictures.shape
+        side = width // self.length
+        panels = pictures.view(count, height, self.length, side).transpose(1, 2)
+        codes = self.encoder(panels.reshape(-1, 1, height, side)).tanh()
+        codes = codes.view(count, self.length, -1)  # (n, length, codes)
+        product = torch.ones((), device=pictures.device)
+        for place, factor in enumerate(self.factors):
+            product = product * factor(codes[:, place])
+        added: Tensor = self.linear(codes.flatten(1)) + self.products(product)
+        return added  # (n, 1)

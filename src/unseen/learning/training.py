@@ -2,19 +2,21 @@
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from unseen.errors import UnseenError
+from unseen.learning.distortion import distort
 from unseen.learning.evaluation import to_input
-from unseen.learning.models import MODELS
+from unseen.learning.models import find_network
 from unseen.learning.modules import Answering
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
 from unseen.problem.randomness import Streams
@@ -45,6 +47,8 @@ class TrainingSettings(Protocol):
     def precision(self) -> str: ...
     @property
     def averaged_epochs(self) -> int: ...
+    @property
+    def distortion(self) -> float: ...
 
 
 @dataclass
@@ -116,7 +120,7 @@ def start_training(
     length = samples.images.shape[1]
     height, symbol_width = samples.handwriting.images.shape[1:]
     with seeded(streams.integer("weights"), device):
-        network = MODELS[training.model].build(length, height, length * symbol_width)
+        network = find_network(training.model).build(length, height, length * symbol_width)
     mean, spread = 0.0, 1.0
     if training.scale_answers:
         mean = float(samples.answers.mean())
@@ -130,15 +134,19 @@ def start_training(
 
 def train(
     state: TrainingState,
-    samples: Samples,
+    samples_of: Callable[[int], Samples],
     training: TrainingSettings,
     streams: Streams,
     device: torch.device,
 ) -> Iterator[Progress]:
-    """Train from wherever the state is; yield some times within each epoch, and at its end."""
-    answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
-    steps = math.ceil(len(samples) / training.batch_size)  # the last partial batch is kept
+    """Train from wherever the state is on each epoch's samples, the first epoch being 1.
+
+    Yields some times within each epoch, and at its end.
+    """
     while (epoch := len(state.losses) + 1) <= training.epochs:
+        samples = samples_of(epoch)
+        answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
+        steps = math.ceil(len(samples) / training.batch_size)  # the last partial batch is kept
         order = streams.numpy("order", epoch).permutation(np.arange(len(samples), dtype=np.int32))
         squared_error, step = 0.0, 0
         for part in range(PARTS_PER_EPOCH):
@@ -152,7 +160,7 @@ def train(
                     )
                     set_learning_rate(state.optimizer, training.learning_rate * rate)
                     rows = order[step * training.batch_size : (step + 1) * training.batch_size]
-                    pictures = to_input(render_pictures(samples, rows), device)
+                    pictures = training_pictures(samples, rows, training.distortion, device)
                     with autocast(training.precision, device):
                         predictions = state.model(pictures)
                     loss = step_down(state, predictions, answers[torch.from_numpy(rows)])
@@ -166,6 +174,19 @@ def train(
         if epoch > training.epochs - training.averaged_epochs:
             state.average_weights(training.averaged_epochs, last=epoch == training.epochs)
         yield Progress(epoch, 0.0, state.losses[-1], state)
+
+
+def training_pictures(
+    samples: Samples, rows: NDArray[np.int32], distortion: float, device: torch.device
+) -> Tensor:
+    """A batch as a network takes it, each symbol distorted by itself where that is asked for."""
+    if distortion == 0:
+        return to_input(render_pictures(samples, rows), device)
+    symbols = samples.handwriting.images[samples.images[rows]]  # (n, length, height, width)
+    count, length, height, width = symbols.shape
+    flat = to_input(symbols.reshape(-1, height, width), device)
+    panels = distort(flat, distortion).view(count, length, height, width)
+    return panels.transpose(1, 2).reshape(count, 1, height, length * width)
 
 
 def autocast(precision: str, device: torch.device) -> torch.autocast:

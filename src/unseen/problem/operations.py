@@ -1,12 +1,36 @@
-"""Operations: what is asked of the digits of a combination."""
+"""Operations: what is asked of the digits of a combination.
 
-from collections.abc import Callable
+An operation is a registered name, an expression in the positions' letters (`"a*b + c"`), `shown:`
+with the signs that may stand between two digits (`shown:+,-,*`), or `table:` with a seed, a random
+table of answers as a control.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Digits = NDArray[np.int64]  # (n, length)
+from unseen.errors import UnseenError
+from unseen.problem.expressions import parse_expression
+
+Digits = NDArray[np.int64]  # (n, places)
 Answers = NDArray[np.int64]  # (n,): signed, so that no difference wraps around
+
+LARGEST_ANSWER = 2**24  # up to here every integer is a float32
+LONGEST = 20
+
+# What a sign is called in a combination: far from any digit.
+SIGN_LABELS = {"+": 200, "-": 201, "*": 202}
+SIGNS = {label: sign for sign, label in SIGN_LABELS.items()}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The answers to a table of all combinations, and the signs that stand between their digits."""
+
+    answers: Callable[[Digits], Answers]
+    signs: tuple[str, ...] = ()
 
 
 def add(digits: Digits) -> Answers:
@@ -15,4 +39,92 @@ def add(digits: Digits) -> Answers:
     return total
 
 
-OPERATIONS: dict[str, Callable[[Digits], Answers]] = {"add": add}
+def subtract(digits: Digits) -> Answers:
+    """The first digit less all the others."""
+    difference: Answers = digits[:, 0] - digits[:, 1:].sum(axis=1)
+    return difference
+
+
+def multiply(digits: Digits) -> Answers:
+    """The product of the digits."""
+    product: Answers = digits.prod(axis=1)
+    return product
+
+
+def shown(signs: tuple[str, ...]) -> Operation:
+    """Whichever operation the sign between two digits asks for: (left, sign, right) -> answer."""
+
+    def answers(combinations: Digits) -> Answers:
+        digits = combinations[:, [0, 2]]
+        which = [combinations[:, 1] == SIGN_LABELS[sign] for sign in signs]
+        return np.select(which, [OPERATIONS[SIGNED[sign]](digits) for sign in signs])
+
+    return Operation(answers, signs)
+
+
+def random_table(seed: int) -> Operation:
+    """The sums of all combinations, dealt out to them at random: nothing to find but a memory."""
+
+    def answers(digits: Digits) -> Answers:
+        return np.random.RandomState(seed).permutation(add(digits))
+
+    return Operation(answers)
+
+
+def parse_operation(text: str, length: int) -> Operation:
+    """The operation that a text asks for, on so many digits."""
+    kind, colon, rest = text.partition(":")
+    if text in OPERATIONS:
+        return Operation(OPERATIONS[text])
+    if colon and kind == "shown":
+        if length != 2:
+            raise UnseenError(f"a sign is shown between two digits; these are {length}")
+        return shown(_signs(rest))
+    if colon and kind == "table":
+        return random_table(_seed(rest))
+    if text.isidentifier() and len(text) > 1:
+        known = ", ".join(OPERATIONS)
+        raise UnseenError(
+            f"unknown operation {text!r}; known: {known}, shown:+,-,*, table:SEED, "
+            'or an expression such as "a*b + 2"'
+        )
+    return Operation(parse_expression(text, length).answers)
+
+
+def canonical_operation(text: str) -> str:
+    """The same text for the same operation, however it is spaced."""
+    kind, colon, rest = text.partition(":")
+    if text in OPERATIONS:
+        return text
+    if colon and kind == "shown":
+        return "shown:" + ",".join(_signs(rest))
+    if colon and kind == "table":
+        return f"table:{_seed(rest)}"
+    parse_operation(text, LONGEST)
+    return parse_expression(text, LONGEST).text
+
+
+def spelled(combination: Iterable[int]) -> list[int | str]:
+    """A combination as people write it: digits as they are, and a sign as a sign."""
+    return [SIGNS.get(int(value), int(value)) for value in combination]
+
+
+def _signs(text: str) -> tuple[str, ...]:
+    signs = tuple(sign.strip() for sign in text.split(","))
+    if not set(signs) <= set(SIGN_LABELS) or len(set(signs)) < len(signs):
+        raise UnseenError(f"shown:{text} names no set of signs; say it as shown:+,-,*")
+    return tuple(sign for sign in SIGN_LABELS if sign in signs)
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text[:20]) < 2**32):
+        raise UnseenError(f"table:{text} has no seed; say it as table:7")
+    return int(text)
+
+
+OPERATIONS: dict[str, Callable[[Digits], Answers]] = {
+    "add": add,
+    "subtract": subtract,
+    "multiply": multiply,
+}
+SIGNED = {"+": "add", "-": "subtract", "*": "multiply"}

@@ -1,5 +1,6 @@
 """Algorithm 1: samples drawn for combinations, as indices; pictures made a batch at a time."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +59,7 @@ def draw_samples(
     drawn = np.repeat(rows.astype(np.int32), samples_per_combination)
     order, first, counts = handwriting.by_label
     images = np.empty((len(drawn), combinations.digits.shape[1]), np.int32)
-    for start in range(0, len(drawn), DRAWN_AT_ONCE):
-        here = slice(start, start + DRAWN_AT_ONCE)
+    for here in batches(len(drawn), DRAWN_AT_ONCE):
         digits = combinations.digits[drawn[here]]  # (n, length)
         picks = (rng.random(digits.shape) * counts[digits]).astype(np.int32)
         images[here] = order[first[digits] + picks]
@@ -71,3 +71,8 @@ def render_pictures(samples: Samples, rows: NDArray[np.integer[Any]] | slice) ->
     panels = samples.handwriting.images[samples.images[rows]]  # (n, length, height, width)
     count, length, height, width = panels.shape
     return panels.transpose(0, 2, 1, 3).reshape(count, height, length * width)
+
+
+def batches(count: int, size: int) -> Iterator[slice]:
+    """So many things, some at a time."""
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))

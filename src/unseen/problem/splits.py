@@ -1,16 +1,30 @@
-"""Splits: which combinations are seen in training, and which are not."""
+"""Splits: which combinations are seen in training, and which are not.
 
-from collections.abc import Callable
+Each split is a function from all combinations, a seed and how many should be unseen in a fold
+(None: as the split likes) to the unseen rows of each of its folds, in order. Its docstring says
+what the folds are.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, unknown
+from unseen.problem.operations import SIGN_LABELS
+from unseen.problem.samples import Combinations
 
 MOST_COMBINATIONS = 1_000_000
+MOST_UNSEEN_SHARE = 0.9
+MOST_FOLDS = 10_000
+LARGEST_LIST_BYTES = 10_000_000
 
 Rows = NDArray[np.intp]
+Combination = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -22,38 +36,211 @@ class Fold:
     unseen: Rows
 
 
-def all_combinations(values: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Every ordered tuple of the values, (0, 0) first and (9, 9) last: (n ** length, length)."""
-    count = len(values) ** length
+def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+    """Every ordered choice of one value a place, (0, 0) first and (9, 9) last: (n, places)."""
+    count = math.prod(len(choices) for choices in values)
     if count > MOST_COMBINATIONS:
         raise UnseenError(
-            f"length {length} makes {count:,} combinations of {len(values)} symbols; "
-            f"the most is {MOST_COMBINATIONS:,}"
+            f"{len(values)} places make {count:,} combinations; the most is {MOST_COMBINATIONS:,}"
         )
-    places = np.indices((len(values),) * length).reshape(length, -1).T
-    return np.asarray(values, np.int64)[places]
+    places = np.indices([len(choices) for choices in values]).reshape(len(values), -1)
+    return np.stack(
+        [np.asarray(choices, np.int64)[at] for choices, at in zip(values, places, strict=True)],
+        axis=1,
+    )
 
 
-def ten_fold(combinations: NDArray[np.int64], seed: int) -> list[Rows]:
-    """The unseen rows of each of ten folds, so that every combination is unseen exactly once.
+def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
+    """Ten folds at random, each combination unseen once: the paper's own.
 
-    The same folds as scikit-learn's KFold(10, shuffle=True, random_state=seed), which the authors
-    used and a test compares with; importing scikit-learn takes longer than reading MNIST.
+    With --unseen N, all combinations in random order are cut into folds of N; the last one is
+    filled up from the first, so every combination is unseen at least once. For 10 of 100 these
+    are the paper's folds: scikit-learn's KFold(10, shuffle=True, random_state=seed), which a test
+    compares with; importing scikit-learn takes longer than reading MNIST.
     """
-    if len(combinations) < 10:
-        raise UnseenError(f"ten folds need ten combinations; there are {len(combinations)}")
-    rows = np.arange(len(combinations))
+    count = len(table.digits)
+    rows = np.arange(count)
     np.random.RandomState(seed).shuffle(rows)
-    return [np.sort(part) for part in np.array_split(rows, 10)]
+    if unseen is None:
+        if count < 10:
+            raise UnseenError(f"ten folds need ten combinations; there are {count}")
+        return np.array_split(rows, 10)
+    starts = range(0, count, unseen)
+    return [np.take(rows, range(start, start + unseen), mode="wrap") for start in starts]
 
 
-def split_folds(split: str, combinations: NDArray[np.int64], seed: int) -> list[Fold]:
-    """All folds of a split, in order."""
-    every_row = np.arange(len(combinations))
+def mirror(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
+    """Ten folds at random; (a, b) and (b, a) are unseen together, each combination once.
+
+    Longer combinations: all reorderings go together. With --unseen N there are as many folds as
+    make their sizes nearest N.
+    """
+    groups: dict[Combination, list[int]] = {}
+    for row, digits in enumerate(np.sort(table.digits, axis=1).tolist()):
+        groups.setdefault(tuple(digits), []).append(row)
+    count = 10 if unseen is None else max(1, round(len(table.digits) / unseen))
+    if len(groups) < max(2, count):
+        raise UnseenError(
+            f"split mirror cannot make {count} folds of {len(groups)} sets of reorderings"
+        )
+    shuffled = np.random.RandomState(seed).permutation(len(groups))
+    members = [*groups.values()]
+    folds: list[list[int]] = [[] for _ in range(max(2, count))]
+    # the largest first, each to the fold that has least: the folds come out even
+    for group in sorted((members[at] for at in shuffled), key=len, reverse=True):
+        min(folds, key=len).extend(group)
+    return [np.asarray(fold) for fold in folds]
+
+
+def answer(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
+    """A fold for each answer, from the smallest: no combination with it is seen.
+
+    Every combination is unseen once, at any length. How many are unseen is not free.
+    """
+    _refuse_count("answer", unseen)
+    return [np.flatnonzero(table.answers == value) for value in np.unique(table.answers)]
+
+
+def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
+    """A fold for each place and digit: that digit is never seen in that place.
+
+    By place, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
+    for each of its places. How many are unseen is not free.
+    """
+    _refuse_count("position", unseen)
     return [
-        Fold(number, np.setdiff1d(every_row, unseen), unseen)
-        for number, unseen in enumerate(SPLITS[split](combinations, seed), start=1)
+        np.flatnonzero(column == value) for column in table.digits.T for value in np.unique(column)
     ]
 
 
-SPLITS: dict[str, Callable[[NDArray[np.int64], int], list[Rows]]] = {"random": ten_fold}
+def diagonal(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
+    """A fold for each diagonal: (0, 0), (1, 1) to (9, 9), then (0, 1), (1, 2) to (9, 0), ….
+
+    Longer combinations: by the first and the last digit. Every combination is unseen once. How
+    many are unseen is not free.
+    """
+    _refuse_count("diagonal", unseen)
+    if table.digits.shape[1] < 2:
+        raise UnseenError("split diagonal needs two digits or more")
+    first, last = (np.unique(table.digits[:, at], return_inverse=True)[1] for at in (0, -1))
+    distance = (last - first) % (first.max() + 1)
+    return [np.flatnonzero(distance == steps) for steps in range(first.max() + 1)]
+
+
+def corner(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
+    """One fold: the largest digits together are unseen, so it has to extrapolate.
+
+    For pairs the nine of 7, 8 and 9; for any length, all combinations of the k largest digits,
+    with k such that they are nearest to a tenth of all. With --unseen N: the N combinations whose
+    smallest digit is largest, and of those alike the ones with the largest sum. The rest is never
+    unseen. Where a sign is shown, all signs go together and do not count as digits.
+    """
+    is_digit = [column.max() < min(SIGN_LABELS.values()) for column in table.digits.T]
+    digits = table.digits[:, is_digit if any(is_digit) else slice(None)]
+    smallest = digits.min(axis=1)
+    if unseen is None:
+        sizes = {value: int((smallest >= value).sum()) for value in np.unique(digits)}
+        aim = len(digits) / 10
+        least = min(sizes, key=lambda value: abs(sizes[value] - aim))
+        return [np.flatnonzero(smallest >= least)]
+    order = np.lexsort((np.arange(len(digits)), -digits.sum(axis=1), -smallest))
+    return [order[:unseen]]
+
+
+def listed(table: Combinations, combinations: Sequence[Combination]) -> list[Rows]:
+    """One fold: just the combinations of a list are unseen."""
+    rows = {tuple(digits): row for row, digits in enumerate(table.digits.tolist())}
+    for combination in combinations:
+        if combination not in rows:
+            text = " ".join(map(str, combination))
+            raise UnseenError(
+                f"the list of unseen combinations names {text!r}, which is no combination "
+                f"of {table.digits.shape[1]} of these symbols"
+            )
+    return [np.asarray([rows[combination] for combination in dict.fromkeys(combinations)])]
+
+
+def split_folds(
+    split: str,
+    table: Combinations,
+    seed: int,
+    unseen: int | None = None,
+    combinations: Sequence[Combination] = (),
+) -> list[Fold]:
+    """All folds of a split, in order; refuses those that would leave nothing to see."""
+    count = len(table.digits)
+    most = math.floor(MOST_UNSEEN_SHARE * count)
+    if unseen is not None and not 1 <= unseen <= most:
+        raise UnseenError(
+            f"--unseen must be from 1 to {most} of {count} combinations, not {unseen}"
+        )
+    folds = listed(table, combinations) if combinations else SPLITS[split](table, seed, unseen)
+    if len(folds) > MOST_FOLDS:
+        raise UnseenError(f"this split has {len(folds):,} folds; the most is {MOST_FOLDS:,}")
+    every_row = np.arange(count)
+    for rows in folds:
+        if len(rows) > most:
+            raise UnseenError(
+                f"split {split!r} would leave {count - len(rows)} of {count} combinations to be "
+                f"seen; at least {count - most} are needed"
+            )
+    return [
+        Fold(number, np.setdiff1d(every_row, rows), np.sort(rows))
+        for number, rows in enumerate(folds, start=1)
+    ]
+
+
+def read_combinations(path: Path) -> tuple[Combination, ...]:
+    """The combinations of a text file: one a line, as 3 4 or 3,4; 3 + 4 where a sign is shown."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_LIST_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise UnseenError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UnseenError(f"{path} is no text file; give one combination a line, as 3 4") from error
+    if len(content) > LARGEST_LIST_BYTES:
+        raise UnseenError(f"{path} is larger than any list of combinations")
+    combinations = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        written = line.partition("#")[0].strip(" \t()[]")
+        if not written:
+            continue
+        if re.sub(r"\d{1,3}|[-+*\s,;]", "", written, flags=re.ASCII):
+            raise UnseenError(
+                f"{path}, line {number}: {line.strip()[:40]!r} is no combination; say it as 3 4"
+            )
+        pieces = re.findall(r"\d{1,3}|[-+*]", written, flags=re.ASCII)
+        combinations.append(tuple(SIGN_LABELS.get(p) or int(p) for p in pieces))
+    if not combinations:
+        raise UnseenError(f"{path} lists no combination; give one a line, as 3 4")
+    return tuple(combinations)
+
+
+def find_split(split: str) -> tuple[str, tuple[Combination, ...]]:
+    """A split by its name, or the list of unseen combinations in a file."""
+    if split in SPLITS:
+        return split, ()
+    if Path(split).is_file():
+        return LISTED, read_combinations(Path(split))
+    raise unknown("split", split, [*SPLITS, "a file of combinations"])
+
+
+def _refuse_count(split: str, unseen: int | None) -> None:
+    if unseen is not None:
+        raise UnseenError(
+            f"split {split} says itself how many combinations are unseen; leave out --unseen"
+        )
+
+
+LISTED = "listed"
+
+SPLITS: dict[str, Callable[[Combinations, int, int | None], list[Rows]]] = {
+    "random": random,
+    "mirror": mirror,
+    "answer": answer,
+    "position": position,
+    "diagonal": diagonal,
+    "corner": corner,
+}

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import as_file, files
@@ -81,10 +81,39 @@ def development_bank(bank: SymbolBank) -> SymbolBank:
     return replace(bank, train=bank.train.only(kept), test=bank.train.only(rows))
 
 
+def with_signs(bank: SymbolBank, shown: Sequence[str]) -> SymbolBank:
+    """The bank and images of some operator signs, under their own labels."""
+    from unseen.problem.drawn import signs
+    from unseen.problem.operations import SIGN_LABELS
+
+    halves = signs(shown)
+    shape = halves[0].images.shape[1:]
+    if bank.train.images.shape[1:] != shape or max(bank.values) >= min(SIGN_LABELS.values()):
+        raise UnseenError(
+            "signs are drawn 28 × 28 between symbols of that size, "
+            f"labelled below {min(SIGN_LABELS.values())}; these symbols are others"
+        )
+    first = len(bank.train.numbers) + len(bank.test.numbers)
+    train = _joined(bank.train, replace(halves[0], numbers=halves[0].numbers + first))
+    return replace(
+        bank,
+        train=train,
+        test=_joined(bank.test, replace(halves[1], numbers=halves[1].numbers + first)),
+    )
+
+
+def _joined(one: Handwriting, other: Handwriting) -> Handwriting:
+    return Handwriting(
+        np.concatenate([one.images, other.images]),
+        np.concatenate([one.labels, other.labels]),
+        np.concatenate([one.numbers, other.numbers]),
+    )
+
+
 def mnist() -> SymbolBank:
     """LeCun, Cortes and Burges's handwritten digits, carried by the package."""
     with as_file(files("unseen.problem").joinpath("mnist")) as folder:
-        bank, sums = _read_bank({name: folder / f"{name}.gz" for name in MNIST_SHA256})
+        bank, sums = read_bank({name: folder / f"{name}.gz" for name in MNIST_SHA256})
     for name, expected in MNIST_SHA256.items():
         if sums[name] != expected:
             raise UnseenError(
@@ -95,7 +124,7 @@ def mnist() -> SymbolBank:
 
 def from_folder(folder: Path) -> SymbolBank:
     """Any four IDX files named as MNIST's are, raw or compressed."""
-    return _read_bank({name: _find_file(folder, name) for name in MNIST_SHA256})[0]
+    return read_bank({name: _find_file(folder, name) for name in MNIST_SHA256})[0]
 
 
 def _find_file(folder: Path, name: str) -> Path:
@@ -115,13 +144,13 @@ def _find_file(folder: Path, name: str) -> Path:
     return next(iter(found.values()))
 
 
-def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
+def read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
     arrays, sums = {}, {}
     for name, path in paths.items():
         sums[name], arrays[name] = read_idx(path, dimensions=3 if "images" in name else 1)
     train, test = (_half(half, arrays, paths) for half in ("train", "t10k"))
     test = replace(test, numbers=test.numbers + len(train.numbers))
-    bank = SymbolBank(train, test, _combined_sha256(sums))
+    bank = SymbolBank(train, test, combined_sha256(sums))
     _check_halves(bank, folder=next(iter(paths.values())).parent)
     return bank, sums
 
@@ -146,16 +175,41 @@ def _check_halves(bank: SymbolBank, folder: Path) -> None:
         raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
 
 
-def _combined_sha256(sums: dict[str, str]) -> str:
+def combined_sha256(sums: dict[str, str]) -> str:
     return hashlib.sha256("".join(sums[name] for name in MNIST_SHA256).encode()).hexdigest()
 
 
-MNIST_BANK_SHA256 = _combined_sha256(MNIST_SHA256)
+MNIST_BANK_SHA256 = combined_sha256(MNIST_SHA256)
 
 
 def symbols_sha256(symbols: str) -> str:
     """What a symbol set holds, as one sum; the same files elsewhere have the same."""
-    return MNIST_BANK_SHA256 if symbols == "mnist" else load_symbols(symbols).sha256
+    if symbols == "mnist":
+        return MNIST_BANK_SHA256
+    from unseen.problem.drawn import DRAWN_SHA256
+
+    return DRAWN_SHA256.get(symbols) or load_symbols(symbols).sha256
+
+
+def dominoes() -> SymbolBank:
+    """Pips to count, 0 to 9, as on dominoes, drawn by the program with jitter."""
+    from unseen.problem import drawn
+
+    return drawn.dominoes()
+
+
+def printed() -> SymbolBank:
+    """Printed digits of many sizes and slants; other fonts in the test half."""
+    from unseen.problem import drawn
+
+    return drawn.printed()
+
+
+def fashion_mnist() -> SymbolBank:
+    """Ten kinds of clothing that stand for 0 to 9 (Xiao, Rasul, Vollgraf)."""
+    from unseen.problem import fashion
+
+    return fashion.fashion_mnist()
 
 
 def canonical_symbols(symbols: str) -> str:
@@ -185,4 +239,9 @@ def load_symbols(symbols: str) -> SymbolBank:
     raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
 
 
-SYMBOLS: dict[str, Callable[[], SymbolBank]] = {"mnist": mnist}
+SYMBOLS: dict[str, Callable[[], SymbolBank]] = {
+    "mnist": mnist,
+    "fashion-mnist": fashion_mnist,
+    "dominoes": dominoes,
+    "printed": printed,
+}

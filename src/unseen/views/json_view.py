@@ -22,6 +22,7 @@ def run_json(path: Path, experiment: Experiment, results: Sequence[FoldResult]) 
         "folds": [
             {"fold": result.fold, "unseen": result.unseen}
             | {name: number(getattr(result, name)) for name in MEASURES}
+            | {"quadrants": json.loads(result.model_dump_json(include={"quadrants"}))["quadrants"]}
             for result in results
         ],
         "mean": {name: number(means[name].mean) if means else None for name in MEASURES},

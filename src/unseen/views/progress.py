@@ -1,9 +1,16 @@
 """A cross-validation as it goes on: bars on stderr, silent where that is no terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from unseen.experiments.cross_validation import Note, Standing
@@ -30,7 +37,9 @@ def watch(
         bars: dict[int, TaskID] = {}
         for event in events:
             if isinstance(event, Note):
-                console.print(Text(event.text, style="yellow"), soft_wrap=True)
+                if event.urgent or not quiet:
+                    style = "yellow" if event.urgent else "dim"
+                    console.print(Text(event.text, style=style), soft_wrap=True)
                 continue
             under_way = sum(epochs_so_far(standing) for standing in event.running.values())
             display.update(
@@ -46,6 +55,29 @@ def watch(
                 display.update(
                     bars[fold], completed=epochs_so_far(standing), said=in_short(standing, epochs)
                 )
+
+
+def show_download(
+    fetch: Callable[[Callable[[str, int, int], None]], object], console: Console, *, quiet: bool
+) -> None:
+    """Follow a download file by file."""
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        DownloadColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    with bars:
+        files: dict[str, TaskID] = {}
+
+        def tell(name: str, come: int, promised: int) -> None:
+            if name not in files:
+                files[name] = bars.add_task(name)
+            bars.update(files[name], completed=come, total=promised or None)
+
+        fetch(tell)
 
 
 def epochs_so_far(standing: FoldStanding) -> float:

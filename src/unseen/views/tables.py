@@ -19,7 +19,8 @@ from unseen.insight.published import (
     is_the_papers_problem,
 )
 from unseen.insight.statistics import Spread, over_folds, spread
-from unseen.learning.models import MODELS
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import find_network
 
 ACCURACIES = {
     "rounded": "rounding",
@@ -45,11 +46,17 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     parameters = f", {results[0].parameters:,} parameters" if results else ""
     folds = "development fold" if problem.development else "fold"
     return (
-        f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}; "
-        f"model {training.model} ({MODELS[training.model].sight}{parameters}), "
+        f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, "
+        f"split {problem.split}; "
+        f"model {training.model} ({sight(training.model)}{parameters}), "
         f"{plural(training.epochs, 'epoch')}; {plural(len(results), folds)}, "
         f"seed {experiment.seed}"
     )
+
+
+def sight(model: str) -> str:
+    """What a model was told about its pictures."""
+    return "baseline" if model in BASELINES else find_network(model).sight
 
 
 def plural(count: int, thing: str) -> str:
@@ -126,7 +133,7 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
         ours = over_folds(results)
         table.add_row(
             Text(folder.path.name),
-            f"{experiment.training.model} ({MODELS[experiment.training.model].sight})",
+            f"{experiment.training.model} ({sight(experiment.training.model)})",
             str(experiment.training.epochs),
             f"{len(results)} dev" if experiment.problem.development else str(len(results)),
             *(in_figures(name, ours[name].mean) for name in ("rounded", "test_mse") if ours),

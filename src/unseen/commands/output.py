@@ -1,0 +1,29 @@
+"""What a command says: results on stdout, everything else on stderr."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console, RenderableType
+
+errors = Console(stderr=True)
+
+RunsDir = Annotated[Path, Parameter(help="Folder of the run folders.")]
+AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout.")]
+
+
+def emit(what: RenderableType) -> None:
+    """Print on stdout: a plain text as it is, all else as wide as the terminal."""
+    if not isinstance(what, str):
+        console = Console()
+        with console.capture() as rendered:
+            console.print(what)
+        what = rendered.get().removesuffix("\n")
+    print(what, flush=True)
+
+
+def say(text: str) -> None:
+    """One line on stderr, for a person."""
+    if sys.stderr is not None:
+        print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)

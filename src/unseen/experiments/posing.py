@@ -1,0 +1,103 @@
+"""A problem posed: its symbols read, its combinations split, its samples drawn."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from unseen.errors import UnseenError
+from unseen.experiments.experiment import Problem
+from unseen.problem.operations import LARGEST_ANSWER, SIGN_LABELS, parse_operation
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Combinations, Samples, draw_samples
+from unseen.problem.splits import Fold, all_combinations, split_folds
+from unseen.problem.symbols import SymbolBank, development_bank, load_symbols, with_signs
+
+MOST_SAMPLES = 20_000_000
+MOST_QUADRANT_SAMPLES = 4_000
+
+
+@dataclass(frozen=True)
+class PosedProblem:
+    """A problem with its symbols at hand: every combination, its answer, the folds."""
+
+    bank: SymbolBank
+    combinations: Combinations
+    folds: list[Fold]
+
+
+@lru_cache(maxsize=1)
+def pose(problem: Problem) -> PosedProblem:
+    """Read the symbols and split their combinations."""
+    bank = load_symbols(problem.symbols)
+    operation = parse_operation(problem.operation, problem.length)
+    places = [bank.values] * problem.length
+    if operation.signs:
+        bank = with_signs(bank, operation.signs)
+        places.insert(1, tuple(SIGN_LABELS[sign] for sign in operation.signs))
+    if problem.development:
+        bank = development_bank(bank)
+    digits = all_combinations(places)
+    per_combination = max(problem.samples_per_combination, problem.test_samples_per_combination)
+    if len(digits) * per_combination > MOST_SAMPLES:
+        raise UnseenError(
+            f"{len(digits):,} combinations with {per_combination:,} samples each are more "
+            f"than {MOST_SAMPLES:,}; ask for fewer with --samples and --test-samples"
+        )
+    answers = operation.answers(digits)
+    if np.abs(answers).max() > LARGEST_ANSWER:
+        raise UnseenError(
+            f"operation {problem.operation!r} has answers beyond ± {LARGEST_ANSWER:,}, "
+            "more than a network's numbers can tell apart"
+        )
+    table = Combinations(digits, answers.astype(np.int32))
+    folds = split_folds(
+        problem.split, table, problem.split_seed, problem.unseen, problem.unseen_list
+    )
+    return PosedProblem(bank, table, folds)
+
+
+def fold_samples(problem: Problem, streams: Streams) -> tuple[Samples, Samples]:
+    """A fold's samples: seen combinations in train handwriting, unseen ones in test handwriting."""
+    return seen_samples(problem, streams), unseen_samples(problem, streams)
+
+
+def seen_samples(problem: Problem, streams: Streams, *epoch: int) -> Samples:
+    """Samples of a fold's seen combinations; with an epoch, drawn afresh for it."""
+    posed = pose(problem)
+    rng = streams.numpy("training samples", *epoch)
+    return draw_samples(
+        posed.combinations,
+        posed.folds[streams.fold - 1].seen,
+        posed.bank.train,
+        problem.samples_per_combination,
+        rng,
+    )
+
+
+def unseen_samples(problem: Problem, streams: Streams) -> Samples:
+    """Samples of a fold's unseen combinations, in test handwriting."""
+    posed = pose(problem)
+    return draw_samples(
+        posed.combinations,
+        posed.folds[streams.fold - 1].unseen,
+        posed.bank.test,
+        problem.test_samples_per_combination,
+        streams.numpy("test samples"),
+    )
+
+
+def quadrant_samples(problem: Problem, streams: Streams) -> dict[str, Samples]:
+    """Fresh draws of seen and of unseen combinations, in train and in test handwriting."""
+    posed = pose(problem)
+    fold = posed.folds[streams.fold - 1]
+    quadrants = {}
+    for combinations, rows in (("seen", fold.seen), ("unseen", fold.unseen)):
+        for handwriting, half in (("train", posed.bank.train), ("test", posed.bank.test)):
+            name = f"{combinations}_{handwriting}"
+            rng = streams.numpy(f"quadrant {name}")
+            # as many of each combination as there is room for; of very many, some
+            some = rng.permutation(rows)[:MOST_QUADRANT_SAMPLES]
+            each = max(1, MOST_QUADRANT_SAMPLES // len(some))
+            quadrants[name] = draw_samples(posed.combinations, np.sort(some), half, each, rng)
+    return quadrants

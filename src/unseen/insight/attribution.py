@@ -1,0 +1,154 @@
+"""Whose fault is an error: a wrong answer, a misread digit, or the interplay of the images?
+
+An unseen combination is shown with k images in each of its places, every one beside every other:
+a table of predictions with an axis for each place. Its mean squared error splits exactly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+Table = NDArray[np.floating]  # (k, ..., k): an axis for each place
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The mean squared error of one combination, and its parts: they sum to it."""
+
+    mse: float
+    mean_error: float
+    wrong: float  # all images answered alike, and wrongly
+    misread: tuple[float, ...]  # by place: what depends on the image there, whatever is beside it
+    interplay: float  # what only certain images together do
+
+
+@dataclass(frozen=True)
+class Blame:
+    """The mean squared error of a fold's unseen combinations, and its parts: they sum to it.
+
+    The shift is what the error would lose if all answers moved by the mean error that seen
+    combinations have as well; it is below 0 where unseen ones do not share that error, so that
+    moving them would only make them worse.
+    """
+
+    mse: float
+    shift: float
+    wrong: float
+    misread: tuple[float, ...]
+    interplay: float
+
+    def shares(self) -> "Blame":
+        """Each part as a share of the error; no numbers where there is no error."""
+        scale = 1 / self.mse if self.mse else np.nan
+        return Blame(
+            self.mse * scale,
+            self.shift * scale,
+            self.wrong * scale,
+            tuple(part * scale for part in self.misread),
+            self.interplay * scale,
+        )
+
+
+def attribute(predictions: Table, answer: float) -> Attribution:
+    """The parts of the error on these very images.
+
+    With few images a place looks misread by chance, by its share of the interplay (interplay / k
+    for pairs); `estimate` is free of that, and the same for many images.
+    """
+    with np.errstate(all="ignore"):  # a network that went astray has parts that are no numbers
+        errors = predictions.astype(np.float64) - answer
+        mean = errors.mean()
+        effects = [_mean_beside(errors, place) - mean for place in range(errors.ndim)]
+        rest = errors - mean - sum(effects)
+        return Attribution(
+            mse=float(np.mean(errors**2)),
+            mean_error=float(mean),
+            wrong=float(mean**2),
+            misread=tuple(float(np.mean(effect**2)) for effect in effects),
+            interplay=float(np.mean(rest**2)) if errors.ndim > 1 else 0.0,
+        )
+
+
+def estimate(predictions: Table, answer: float) -> Attribution:
+    """The parts of the error on any images, judged without bias from these.
+
+    Two pictures that share no image err alike by the wrong answer alone, two that share the image
+    of one place by that and by its misreading. So each part is a mean of products of errors. They
+    sum to the mean squared error as well; a part near 0 may come out below it.
+    """
+    if min(predictions.shape) < 2:
+        raise ValueError(f"an estimate needs two images in each place, not {predictions.shape}")
+    with np.errstate(all="ignore"):
+        errors = predictions.astype(np.float64) - answer
+        wrong = _alike(errors, ())
+        misread = tuple(_alike(errors, (place,)) - wrong for place in range(errors.ndim))
+        mse = float(np.mean(errors**2))
+        return Attribution(
+            mse=mse,
+            mean_error=float(errors.mean()),
+            wrong=wrong,
+            misread=misread,
+            interplay=mse - wrong - sum(misread) if errors.ndim > 1 else 0.0,
+        )
+
+
+def summarise(attributions: Sequence[Attribution], shift: float) -> Blame:
+    """The mean over a fold's unseen combinations.
+
+    `shift` is the network's mean error on its seen combinations in test handwriting. What it makes
+    of a mean error m, m² - (m - shift)², is named apart, and (m - shift)² is the wrong answer.
+    """
+    with np.errstate(all="ignore"):
+        mean_error = float(np.mean([each.mean_error for each in attributions]))
+        shifted = 2 * shift * mean_error - shift**2
+        wrong = float(np.mean([each.wrong for each in attributions])) - shifted
+        return Blame(
+            mse=float(np.mean([each.mse for each in attributions])),
+            shift=shifted,
+            wrong=wrong,
+            misread=_mean_by_place([each.misread for each in attributions]),
+            interplay=float(np.mean([each.interplay for each in attributions])),
+        )
+
+
+def mean_of_folds(blames: Sequence[Blame]) -> Blame:
+    """The mean over folds, each weighing the same."""
+    with np.errstate(all="ignore"):
+        return Blame(
+            mse=float(np.mean([each.mse for each in blames])),
+            shift=float(np.mean([each.shift for each in blames])),
+            wrong=float(np.mean([each.wrong for each in blames])),
+            misread=_mean_by_place([each.misread for each in blames]),
+            interplay=float(np.mean([each.interplay for each in blames])),
+        )
+
+
+def _mean_by_place(parts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    return tuple(np.mean(parts, axis=0).tolist())
+
+
+def _mean_beside(errors: NDArray[np.float64], place: int) -> NDArray[np.float64]:
+    """The mean error of each image of a place over all that stood beside it, axes kept."""
+    others = tuple(axis for axis in range(errors.ndim) if axis != place)
+    mean: NDArray[np.float64] = errors.mean(axis=others, keepdims=True)
+    return mean
+
+
+def _alike(errors: NDArray[np.float64], shared: tuple[int, ...]) -> float:
+    """The mean product of the errors of two pictures that share the images of just these places.
+
+    Squared sums have all pairs that share these images or more; those that share more are taken
+    out again, by inclusion and exclusion.
+    """
+    others = [axis for axis in range(errors.ndim) if axis not in shared]
+    subsets = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
+    total = 0.0
+    for more in subsets:
+        free = tuple(axis for axis in others if axis not in more)
+        total += (-1) ** len(more) * float(np.sum(errors.sum(axis=free) ** 2))
+    pairs = prod(errors.shape) * prod(errors.shape[axis] - 1 for axis in others)
+    return float(total / pairs)

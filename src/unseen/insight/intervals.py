@@ -1,0 +1,187 @@
+"""How sure a figure is: intervals and paired tests, with combinations as the sampling unit.
+
+A thousand pictures of one combination are one thing learnt or not, and all combinations of a fold
+were answered by one network. So neither pictures nor, alone, combinations are drawn anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Combination = tuple[int, ...]
+Values = NDArray[np.float64]
+
+ENUMERATED_UNITS = 12  # up to 4,096 ways to flip their signs: all are tried
+FEWEST_FOLDS_TO_FLIP = 6  # with fewer, no difference could have a p-value below 0.05
+DRAWN_AT_ONCE = 2_000_000
+MOST_DRAWN = 200_000_000  # a few seconds; past 20,000 combinations there are fewer rounds
+FEWEST_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over combinations and where it may lie; the ends are no numbers if nobody can say."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A mean difference over the same combinations, and how likely chance alone makes one as large.
+
+    Whole folds have their signs flipped where there are enough of them. Otherwise combinations
+    have: then the p-value is about these very networks, not about others trained the same way.
+    """
+
+    difference: float
+    interval: Interval
+    p_value: float
+    combinations: int
+    flipped: Literal["folds", "combinations"]
+
+
+def bootstrap_interval(
+    by_fold: Sequence[Values], *, level: float = 0.95, rounds: int = 10_000, seed: int = 0
+) -> Interval:
+    """The plain mean over combinations, with an interval by a bootstrap of folds, then of them.
+
+    Each round draws folds with replacement, then combinations within each drawn fold, and takes
+    the mean over all: so a fold weighs as much as it has combinations. Two things are put right.
+    Fold means differ by the chance of their combinations alone, and drawing these again would
+    count it twice, so they are first pulled together by as much (Davison and Hinkley 1997, section
+    3.8); and few folds show their spread only roughly, so rounds stray further, as Student's t
+    does beyond the normal. On simulated folds, 10 of 10, a 95 % interval then covers the truth in
+    93 to 97 %, whether networks differ a lot or not at all (without it 89 to 96 %); shares that
+    crowd below 1 are harder, and get 88 to 96 %.
+
+    A single fold has its combinations drawn alone, and speaks of its own network only. A single
+    combination, or a value that is no finite number, leaves the ends no numbers. The interval
+    never leaves the range of the values.
+    """
+    folds = [np.asarray(values, np.float64) for values in by_fold if len(values)]
+    if not folds:
+        raise ValueError("an interval needs at least one combination; there is none")
+    values = np.concatenate(folds)
+    with np.errstate(all="ignore"):
+        mean = float(values.mean())
+    if len(values) == 1 or not np.isfinite(values).all():
+        return Interval(mean, np.nan, np.nan)
+    rng = np.random.default_rng(seed)
+    pulled, freedom = _pulled_together(folds)
+    means = _bootstrap_means(pulled, rounds, rng)
+    means = mean + (means - mean) * np.sqrt(freedom / rng.chisquare(freedom, len(means)))
+    ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.clip(ends, values.min(), values.max()).tolist()
+    return Interval(mean, low, high)
+
+
+def paired_comparison(
+    ours: Mapping[Combination, float],
+    theirs: Mapping[Combination, float],
+    folds: Mapping[Combination, int],
+    *,
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Ours less theirs, over the combinations that both have.
+
+    The p-value is two-sided: how often the difference is as large once every fold's difference
+    has its sign at random. Flipping each combination by itself would take the luck of one network
+    for many findings: where a third of the variance is between folds, 30 % of nulls have p < 0.05.
+    """
+    both = sorted(ours.keys() & theirs.keys(), key=lambda each: (folds[each], each))
+    if not both:
+        raise ValueError("nothing to compare: no combination has a value on both sides")
+    differences = np.asarray([ours[each] - theirs[each] for each in both], np.float64)
+    starts = np.unique([folds[each] for each in both], return_index=True)[1]
+    interval = bootstrap_interval(np.split(differences, starts[1:]), rounds=rounds, seed=seed)
+    whole_folds = len(starts) >= FEWEST_FOLDS_TO_FLIP
+    with np.errstate(all="ignore"):
+        units = np.add.reduceat(differences, starts) if whole_folds else differences
+    return Comparison(
+        difference=interval.mean,
+        interval=interval,
+        p_value=sign_flip_p_value(units, rounds=rounds, seed=seed),
+        combinations=len(both),
+        flipped="folds" if whole_folds else "combinations",
+    )
+
+
+def sign_flip_p_value(units: Values, *, rounds: int = 10_000, seed: int = 0) -> float:
+    """How often a sum of units with signs at random is as far from 0 as theirs.
+
+    All signs are tried for a dozen units or fewer. Else some are drawn, and theirs counted among
+    them, so that no p-value is 0.
+    """
+    if not np.isfinite(units).all():
+        return float(np.nan)
+    # sums of the same numbers in another order are not the same to the last bit
+    least = abs(units.sum()) - 1e-12 * np.abs(units).sum()
+    count = len(units)
+    if count <= ENUMERATED_UNITS:
+        bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
+        return float(np.mean(np.abs((1 - 2 * bits) @ units) >= least))
+    rng = np.random.default_rng(seed)
+    as_far = 0
+    for some in _portions(rounds, count):
+        signs = 1 - 2 * rng.integers(0, 2, (some, count), np.int8)
+        as_far += int(np.count_nonzero(np.abs(signs @ units) >= least))
+    return (1 + as_far) / (1 + rounds)
+
+
+def _pulled_together(folds: Sequence[Values]) -> tuple[list[Values], int]:
+    """The values, moved so that a two-stage bootstrap of their mean has the right variance.
+
+    Within a fold they keep their spread, and fold means the share of theirs that is no chance.
+    With it, the degrees of freedom that this variance is known by.
+    """
+    sizes = np.asarray([len(fold) for fold in folds])
+    mean = np.concatenate(folds).mean()
+    means = np.asarray([fold.mean() for fold in folds])
+    rests = [fold - fold.mean() for fold in folds]
+    total, count = int(sizes.sum()), len(folds)
+    # the variance of the mean over all: as folds show it, and as combinations alone make it
+    unbiased = count / max(count - 1, 1)
+    of_folds = float(np.sum((sizes * (means - mean)) ** 2)) * unbiased / total**2
+    squares = sum(float(rest @ rest) for rest in rests)
+    of_chance = squares / max(total - count, 1) / total
+    if count > 1 and of_folds > of_chance:
+        kept, freedom = np.sqrt((1 - of_chance / of_folds) * unbiased), count - 1
+    else:
+        kept, freedom = 0.0, max(total - count, 1)
+    # n values drawn from n vary less than n new ones, by (n - 1) / n
+    widen = np.sqrt(sizes / np.maximum(sizes - 1, 1))
+    pulled = [
+        mean + kept * (at - mean) + wider * rest
+        for at, wider, rest in zip(means, widen, rests, strict=True)
+    ]
+    return pulled, freedom
+
+
+def _bootstrap_means(folds: Sequence[Values], rounds: int, rng: np.random.Generator) -> Values:
+    """The mean over all combinations drawn in each round."""
+    sizes = np.asarray([len(fold) for fold in folds])
+    starts = np.cumsum(sizes) - sizes
+    values = np.concatenate(folds)
+    places = np.arange(sizes.max())
+    each = len(folds) * len(places)
+    rounds = min(rounds, max(FEWEST_ROUNDS, MOST_DRAWN // each))
+    means = []
+    for some in _portions(rounds, each):
+        drawn = rng.integers(0, len(folds), (some, len(folds), 1))
+        picks = (rng.random((some, len(folds), len(places))) * sizes[drawn]).astype(np.intp)
+        inside = places < sizes[drawn]  # a smaller fold fills only some of the places
+        sums = np.where(inside, values[starts[drawn] + picks], 0.0).sum(axis=(1, 2))
+        means.append(sums / sizes[drawn].sum(axis=(1, 2)))
+    return np.concatenate(means)
+
+
+def _portions(rounds: int, each: int) -> list[int]:
+    """Rounds, in portions that fit in memory."""
+    portion = max(1, DRAWN_AT_ONCE // each)
+    return [min(portion, rounds - done) for done in range(0, rounds, portion)]

@@ -1,0 +1,282 @@
+"""Symbols that the program draws: dominoes, printed digits and the signs of operations.
+
+They are the same on every machine, byte for byte: all randomness is PCG64's, and all arithmetic
+is what IEEE 754 rounds in one way only (+ - * / and square roots, one at a time) or in integers.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError, unknown
+from unseen.problem.glyphs import CELLS, Reals, bitmaps, digit_curves
+from unseen.problem.operations import SIGN_LABELS
+from unseen.problem.symbols import MNIST_SHA256, Handwriting, SymbolBank, combined_sha256
+
+Pictures = NDArray[np.uint8]  # (n, 28, 28)
+
+SIDE = 28
+CENTRE = SIDE / 2
+PIXELS = np.arange(SIDE) + 0.5  # their centres; a picture reaches from 0 to 28
+HALVES = ("train", "test")
+DRAWN_AT_ONCE = 200  # pictures, so that what is being worked on stays in the processor's cache
+
+# of what the banks hold, for whoever wants the sums and not the pictures
+DRAWN_SHA256 = {
+    "dominoes": "80d402936aa0b03d289e011ba778e37e4aa287cbabcbdb9140d9ed24733d4267",
+    "printed": "41e9b160c22110f12099d8c2d758c35d3b316a6f2c2628c9f112ea32049f8e57",
+}
+
+DOMINOES_PER_VALUE = {"train": 1_000, "test": 200}
+# (row, column) from the middle, as on double-nine dominoes
+PIPS: dict[int, tuple[tuple[int, int], ...]] = {
+    0: (),
+    1: ((0, 0),),
+    2: ((-1, 1), (1, -1)),
+    3: ((-1, 1), (0, 0), (1, -1)),
+    4: ((-1, -1), (-1, 1), (1, -1), (1, 1)),
+    5: ((-1, -1), (-1, 1), (0, 0), (1, -1), (1, 1)),
+    6: ((-1, -1), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 1)),
+    7: ((-1, -1), (-1, 1), (0, -1), (0, 0), (0, 1), (1, -1), (1, 1)),
+    8: ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)),
+    9: tuple((row, column) for row in (-1, 0, 1) for column in (-1, 0, 1)),
+}
+
+PRINTED_PER_DIGIT = {"train": 500, "test": 100}
+# Families stay together. Only fonts whose digits are all of one height (cmmi10's are not), and
+# that matplotlib has long carried (cmti10 came with 3.11): each release gives the same pictures.
+PRINTED_FONTS = {
+    "train": (
+        *("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSans-BoldOblique"),
+        *("DejaVuSansMono", "DejaVuSansMono-Bold"),
+        *("DejaVuSansMono-Oblique", "DejaVuSansMono-BoldOblique"),
+        *("DejaVuSerif", "DejaVuSerif-Bold", "DejaVuSerif-Italic", "DejaVuSerif-BoldItalic"),
+        *("cmr10", "cmb10"),
+    ),
+    "test": (
+        *("STIXGeneral", "STIXGeneralBol", "STIXGeneralItalic", "STIXGeneralBolIta"),
+        *("cmss10", "cmtt10"),
+    ),
+}
+ROWS_PER_PIXEL = 4
+
+SIGNS_PER_LABEL = {"train": 300, "test": 100}
+STROKES = {  # (x, y) of both ends, in half sizes from the middle; y grows downwards
+    "+": (((-1.0, 0.0), (1.0, 0.0)), ((0.0, -1.0), (0.0, 1.0))),
+    "-": (((-1.0, 0.0), (1.0, 0.0)),),
+    "*": (((-0.8, -0.8), (0.8, 0.8)), ((0.8, -0.8), (-0.8, 0.8))),
+}
+
+
+def dominoes() -> SymbolBank:
+    """Halves of dominoes with 0 to 9 pips; a faint frame makes even the blanks differ."""
+    train, test = (
+        _handwriting(
+            PIPS, (_draw_value(value, count, _generator(1, half, value)) for value in PIPS)
+        )
+        for half, count in DOMINOES_PER_VALUE.items()
+    )
+    return _bank("dominoes", train, test)
+
+
+def printed() -> SymbolBank:
+    """Digits as printed, in other fonts in the test half than in the training half."""
+    train, test = (
+        _handwriting(range(10), _draw_printed(PRINTED_FONTS[half], count, _generator(2, half)))
+        for half, count in PRINTED_PER_DIGIT.items()
+    )
+    return _bank("printed", train, test)
+
+
+def signs(shown: Sequence[str]) -> tuple[Handwriting, Handwriting]:
+    """The signs of operations as if by hand, for training and for test; × stands for "*"."""
+    for sign in shown:
+        if sign not in SIGN_LABELS:
+            raise unknown("sign", sign, SIGN_LABELS)
+    wanted = {label: sign for sign, label in SIGN_LABELS.items() if sign in shown}
+    train, test = (
+        _handwriting(
+            wanted,
+            (_draw_sign(sign, count, _generator(3, half, label)) for label, sign in wanted.items()),
+        )
+        for half, count in SIGNS_PER_LABEL.items()
+    )
+    return train, _numbered_after(train, test)
+
+
+def _generator(kind: int, half: str, label: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64([kind, HALVES.index(half), label]))
+
+
+def _between(
+    rng: np.random.Generator, low: float | Reals, high: float | Reals, *shape: int
+) -> Reals:
+    return low + (high - low) * rng.random(shape)
+
+
+def _parts(count: int) -> list[NDArray[np.intp]]:
+    """The numbers below a count, as many in each part as are drawn at once."""
+    return [
+        np.arange(start, min(start + DRAWN_AT_ONCE, count), dtype=np.intp)
+        for start in range(0, count, DRAWN_AT_ONCE)
+    ]
+
+
+def _handwriting(labels: Iterable[int], drawings: Iterable[Pictures]) -> Handwriting:
+    """The pictures of one label after those of the other."""
+    pictures = list(drawings)
+    images = np.concatenate([np.empty((0, SIDE, SIDE), np.uint8), *pictures])
+    repeats = [len(some) for some in pictures]
+    every_label = np.repeat(np.array([*labels], np.uint8), repeats)
+    return Handwriting(images, every_label, np.arange(len(images), dtype=np.int64))
+
+
+def _numbered_after(train: Handwriting, test: Handwriting) -> Handwriting:
+    return Handwriting(test.images, test.labels, test.numbers + len(train.numbers))
+
+
+def _bank(name: str, train: Handwriting, test: Handwriting) -> SymbolBank:
+    """A bank with the sum that it would have as a folder of IDX files, if that is the right one."""
+    arrays = (train.images, train.labels, test.images, test.labels)
+    sums = {name: _idx_sha256(array) for name, array in zip(MNIST_SHA256, arrays, strict=True)}
+    bank = SymbolBank(train, _numbered_after(train, test), combined_sha256(sums))
+    if bank.sha256 != DRAWN_SHA256[name]:
+        raise UnseenError(
+            f"the {name} symbols come out otherwise here than elsewhere: numpy, or matplotlib's "
+            "fonts, are not as released; install both again with pip"
+        )
+    return bank
+
+
+def _idx_sha256(array: NDArray[np.uint8]) -> str:
+    header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
+    return hashlib.sha256(header + array.tobytes()).hexdigest()
+
+
+def _ink(beyond: Reals) -> Reals:
+    """How much of a pixel is inked whose middle lies so far beyond the ink's edge."""
+    covered: Reals = np.clip(0.5 - beyond, 0.0, 1.0)
+    return covered
+
+
+def _as_bytes(light: Reals) -> Pictures:
+    return np.floor(light * 255 + 0.5).astype(np.uint8)
+
+
+def _over_pictures(column: Reals) -> Reals:
+    """One number a picture, shaped to meet its pixels: (n, 1, 1)."""
+    return column[:, None, None]
+
+
+def _draw_value(value: int, count: int, rng: np.random.Generator) -> Pictures:
+    return np.concatenate([_draw_dominoes(PIPS[value], len(part), rng) for part in _parts(count)])
+
+
+def _draw_dominoes(
+    pips: tuple[tuple[int, int], ...], count: int, rng: np.random.Generator
+) -> Pictures:
+    """Bright pips within a faint frame; the ranges keep them all apart."""
+    spacing = _between(rng, 6.4, 7.4, count)
+    frame = 1.65 * spacing  # from the middle to each side
+    room = np.minimum(12.9 - frame, 2.0)[:, None]
+    middle = CENTRE + _between(rng, -room, room, count, 2)  # (n, 2) as (row, column)
+    radius = spacing * _between(rng, 0.23, 0.3, count)
+    brightness = _between(rng, 0.7, 1.0, count)
+    faint = _between(rng, 0.2, 0.32, count)
+    beyond = np.full((count, SIDE, SIDE), float(SIDE))
+    for place in pips:
+        jitter = _between(rng, -0.4, 0.4, count, 2)
+        pip = middle + spacing[:, None] * np.array(place, np.float64) + jitter
+        size = radius * _between(rng, 0.92, 1.0, count)
+        beyond = np.minimum(beyond, _beyond_discs(pip, size))
+    frames = _over_pictures(faint) * _ink(_beyond_squares(middle, frame))
+    return _as_bytes(np.maximum(frames, _over_pictures(brightness) * _ink(beyond)))
+
+
+def _beyond_discs(middle: Reals, radius: Reals) -> Reals:
+    """How far each pixel lies beyond the edge of a disc, one for a picture."""
+    down = PIXELS - middle[:, :1]  # (n, 28)
+    across = PIXELS - middle[:, 1:]
+    distance = np.sqrt((down * down)[:, :, None] + (across * across)[:, None, :])
+    return distance - _over_pictures(radius)
+
+
+def _beyond_squares(middle: Reals, reach: Reals) -> Reals:
+    """How far each pixel lies beyond a line, one pixel thick, around a square."""
+    down = np.abs(PIXELS - middle[:, :1])
+    across = np.abs(PIXELS - middle[:, 1:])
+    outwards = np.maximum(down[:, :, None], across[:, None, :])
+    return np.abs(outwards - _over_pictures(reach)) - 0.5
+
+
+def _draw_sign(sign: str, count: int, rng: np.random.Generator) -> Pictures:
+    """Pictures of one sign, each stroke slightly bent."""
+    size = _between(rng, 5.5, 8.5, count, 1)
+    middle = CENTRE + _between(rng, -1.5, 1.5, count, 2)
+    thickness = _between(rng, 1.1, 1.9, count)  # from the middle of a stroke to its edge
+    distance = np.full((count, SIDE, SIDE), float(SIDE))
+    for ends in STROKES[sign]:
+        start, end = (
+            middle + size * (np.array(end) + _between(rng, -0.16, 0.16, count, 2)) for end in ends
+        )
+        bend = (start + end) / 2 + size * _between(rng, -0.08, 0.08, count, 2)
+        for piece in ((start, bend), (bend, end)):
+            distance = np.minimum(distance, _distance_to(*piece))
+    return _as_bytes(_ink(distance - _over_pictures(thickness)))
+
+
+def _distance_to(start: Reals, end: Reals) -> Reals:
+    """How far each pixel is from a straight line between two points (x, y), one for a picture."""
+    along = (end - start)[:, :, None, None]  # (n, 2, 1, 1)
+    across, down = PIXELS - start[:, :1], PIXELS - start[:, 1:]
+    across, down = across[:, None, :], down[:, :, None]
+    length = along[:, 0] * along[:, 0] + along[:, 1] * along[:, 1]
+    share = np.clip((across * along[:, 0] + down * along[:, 1]) / length, 0.0, 1.0)
+    right, below = across - share * along[:, 0], down - share * along[:, 1]
+    distance: Reals = np.sqrt(right * right + below * below)
+    return distance
+
+
+def _draw_printed(fonts: Sequence[str], count: int, rng: np.random.Generator) -> list[Pictures]:
+    """For each digit its pictures, font after font.
+
+    So the last sixth, which development folds hold out, is mostly in fonts of its own.
+    """
+    inked, aspects = bitmaps([curves for font in fonts for curves in digit_curves(font)])
+    rows = [part * len(fonts) // count * 10 for part in _parts(count)]
+    return [
+        np.concatenate([_sample_bitmaps(inked, aspects, part + digit, rng) for part in rows])
+        for digit in range(10)
+    ]
+
+
+def _sample_bitmaps(
+    inked: NDArray[np.int16], aspects: Reals, rows: NDArray[np.intp], rng: np.random.Generator
+) -> Pictures:
+    """Pictures of the bitmaps of these rows, each of another size, slant and place."""
+    count = len(rows)
+    height = _between(rng, 15.0, 21.0, count)
+    slant = _between(rng, -0.2, 0.2, count)
+    width = height * aspects[rows] + np.abs(slant) * height
+    room = np.clip(np.stack([SIDE - 2 - width, SIDE - 2 - height], axis=1) / 2, 0.0, 3.0)
+    middle = CENTRE + _between(rng, -room, room, count, 2)  # (n, 2) as (x, y)
+    scale = CELLS / height  # cells a pixel
+    # pixels are cut into rows, and each row's ink is counted from one edge of a pixel to the next
+    below = (np.arange(SIDE * ROWS_PER_PIXEL) + 0.5) / ROWS_PER_PIXEL - middle[:, 1:]
+    lines = np.clip(np.floor(below * scale[:, None] + CELLS / 2), -1, CELLS).astype(np.intp) + 1
+    right = np.arange(SIDE + 1) - middle[:, :1]
+    across = right[:, None, :] + (slant[:, None] * below)[:, :, None]  # (n, 28 · rows, 29)
+    edges = np.floor((across + (aspects[rows] * height / 2)[:, None, None]) * _over_pictures(scale))
+    ink = inked[rows[:, None, None], lines[:, :, None], np.clip(edges, 0, CELLS).astype(np.intp)]
+    return _as_bytes(_pixel_sums(np.diff(ink)) / _pixel_sums(np.diff(edges)))
+
+
+def _pixel_sums(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Whole numbers for each row of a pixel, added up for the pixel."""
+    parts = counts.reshape(len(counts), SIDE, ROWS_PER_PIXEL, SIDE)
+    sums: NDArray[np.int64] = parts.astype(np.int64).sum(axis=2)
+    return sums

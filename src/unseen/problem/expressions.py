@@ -1,0 +1,275 @@
+"""Operations as a person writes them: arithmetic in the letters of a combination's symbols."""
+
+import ast
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError
+
+LETTERS = "abcdefghijklmnopqrst"  # a is the first symbol
+LARGEST_ANSWER = 2**24  # up to here float32, in which networks answer, has every integer
+LARGEST_INTERMEDIATE = 2**63
+LARGEST_EXPONENT = 10
+MOST_CHARACTERS = 200
+MOST_PARTS = 100
+MOST_DEPTH = 20
+# so that a million combinations never stand in memory as a million fractions
+ANSWERED_AT_ONCE = 50_000
+
+HINT = 'say it as "a*b + c", with + - * / // % **, abs, min, max'
+
+Values = NDArray[Any]  # (n,) int64 where that is exact, else Python's integers and fractions
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An arithmetic expression in the letters of the symbols, checked and ready to be answered."""
+
+    text: str  # as Python spaces it, so that "a*b" and "a * b" are the same
+    tree: ast.expr = field(repr=False, compare=False)
+
+    def answers(self, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The answer of each combination, (n, length) -> (n,), or an error that names one."""
+        answers = np.empty(len(digits), np.int64)
+        for start in range(0, len(digits), ANSWERED_AT_ONCE):
+            here = slice(start, start + ANSWERED_AT_ONCE)
+            answers[here] = _answers(self.tree, digits[here])
+        return answers
+
+
+def parse_expression(text: str, length: int) -> Expression:
+    """The expression that a text says, for combinations of a length; nothing in it is ever run."""
+    text = text.strip()
+    _check_characters(text)
+    tree = _syntax_tree(text)
+    _check_tree(tree, text, length)
+    return Expression(ast.unparse(tree), tree)
+
+
+def _check_characters(text: str) -> None:
+    if not text:
+        raise _refusal(text, "it is empty")
+    # spaces aside: the text that a run records is spaced, and has to be read again
+    count = len(text.replace(" ", ""))
+    if count > MOST_CHARACTERS:
+        raise UnseenError(
+            f"operation {_short(text)!r} is too long: {count:,} characters, "
+            f"but the most is {MOST_CHARACTERS}"
+        )
+    for character in text:
+        # Python would take ａ for a, and leave out what follows a #
+        if not (character.isascii() and character.isprintable()) or character == "#":
+            raise _refusal(text, f"{character!r} is not allowed")
+
+
+def _syntax_tree(text: str) -> ast.expr:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise _refusal(text, error.msg.split(".")[0]) from error
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise _refusal(text, "it is too nested to read") from error
+
+
+def _check_tree(tree: ast.expr, text: str, length: int) -> None:
+    """Refuse what is not arithmetic, level by level, so that no depth can exhaust the stack."""
+    level, count, depth = [tree], 0, 0
+    while level:
+        count += len(level)
+        if depth > MOST_DEPTH or count > MOST_PARTS:
+            raise UnseenError(
+                f"operation {_short(text)!r} is too complicated: at most {MOST_DEPTH} operations "
+                f"within one another, and {MOST_PARTS} numbers, letters and operations in all"
+            )
+        level = [part for node in level for part in _parts(node, text, length)]
+        depth += 1
+
+
+def _parts(node: ast.expr, text: str, length: int) -> list[ast.expr]:
+    """What a node is made of, if it is one that arithmetic has."""
+    match node:
+        case ast.Constant() | ast.Name():
+            _check_leaf(node, text, length)
+            return []
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
+            return [node.operand]
+        case ast.BinOp() if type(node.op) in OPERATORS:
+            if isinstance(node.op, ast.Pow):
+                _check_exponent(node.right, text)
+            return [node.left, node.right]
+        case ast.Call(func=ast.Name(id=name), keywords=[]):
+            _check_call(name, len(node.args), text)
+            return node.args
+    raise _refusal(text, f"{_source(node, text)!r} is not allowed")
+
+
+def _check_leaf(node: ast.Constant | ast.Name, text: str, length: int) -> None:
+    if isinstance(node, ast.Name):
+        _check_letter(node.id, text, length)
+    elif type(node.value) is not int:
+        raise _refusal(text, f"{_source(node, text)} is no integer")
+    elif node.value > LARGEST_ANSWER:
+        raise UnseenError(
+            f"operation {_short(text)!r}: {_source(node, text)} is beyond {_limit(LARGEST_ANSWER)}"
+        )
+
+
+def _check_letter(name: str, text: str, length: int) -> None:
+    letters = LETTERS[:length]
+    if len(name) != 1 or name not in LETTERS:
+        raise _refusal(text, f"{_short(name)!r} is no symbol's letter ({', '.join(letters)})")
+    if name not in letters:
+        place = LETTERS.index(name) + 1
+        ordinal = {2: "2nd", 3: "3rd"}.get(place, f"{place}th")
+        raise UnseenError(
+            f"operation {_short(text)!r}: {name} is the {ordinal} symbol, "
+            f"but pictures have {length} ({', '.join(letters)})"
+        )
+
+
+def _check_exponent(node: ast.expr, text: str) -> None:
+    value = node.value if isinstance(node, ast.Constant) else None
+    if type(value) is not int or value > LARGEST_EXPONENT:
+        raise UnseenError(
+            f"operation {_short(text)!r}: {_source(node, text)!r} is no exponent; "
+            f"those are the integers from 0 to {LARGEST_EXPONENT}"
+        )
+
+
+def _check_call(name: str, count: int, text: str) -> None:
+    if name not in FUNCTIONS:
+        known = ", ".join(FUNCTIONS)
+        raise _refusal(text, f"{_short(name)!r} is no function there (known: {known})")
+    if name == "abs" and count != 1:
+        raise _refusal(text, f"abs takes one number, not {count}")
+    if name != "abs" and count < 2:
+        raise _refusal(text, f"{name} takes two or more numbers, not {count}")
+
+
+def _refusal(text: str, reason: str) -> UnseenError:
+    return UnseenError(f"operation {_short(text)!r} is no arithmetic expression: {reason}; {HINT}")
+
+
+def _source(node: ast.expr, text: str) -> str:
+    """A node as it was written: unlike ast.unparse, without climbing down into it."""
+    return _short(text[node.col_offset : node.end_col_offset])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _limit(largest: int) -> str:
+    return f"± 2^{largest.bit_length() - 1} = {largest:,}"
+
+
+def _answers(tree: ast.expr, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+    values = _values(tree, digits)
+    if values.dtype == object:
+        fractional = [value.denominator != 1 for value in values.tolist()]
+        _refuse(tree, digits, np.array(fractional), "is no integer")
+    _refuse_beyond(tree, digits, values, LARGEST_ANSWER)
+    return values.astype(np.int64)
+
+
+def _values(node: ast.expr, digits: NDArray[np.int64]) -> Values:
+    match node:
+        case ast.Constant(value=int(number)):
+            return np.full(len(digits), number, np.int64)
+        case ast.Name(id=letter):
+            return digits[:, LETTERS.index(letter)]
+        case ast.UnaryOp(op=sign, operand=operand):
+            values = _intermediate(operand, digits)
+            return -values if isinstance(sign, ast.USub) else values
+        case ast.BinOp():
+            return _combined(node, digits)
+        case ast.Call(func=ast.Name(id="abs"), args=[argument]):
+            return np.abs(_intermediate(argument, digits))
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return reduce(FUNCTIONS[name], (_intermediate(each, digits) for each in arguments))
+    raise TypeError(f"not checked: {ast.dump(node)}")
+
+
+def _combined(node: ast.BinOp, digits: NDArray[np.int64]) -> Values:
+    left, right = _intermediate(node.left, digits), _intermediate(node.right, digits)
+    if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+        _refuse(node, digits, right == 0, "divides by zero")
+    if not _fits_int64(node.op, left, right):
+        left = left.astype(object)
+    return OPERATORS[type(node.op)](left, right)
+
+
+def _intermediate(node: ast.expr, digits: NDArray[np.int64]) -> Values:
+    """Values to go on from: within limits, or powers of powers would fill the memory."""
+    values = _values(node, digits)
+    if values.dtype == object:
+        _refuse_beyond(node, digits, values, LARGEST_INTERMEDIATE)
+    return values
+
+
+def _fits_int64(sign: ast.operator, left: Values, right: Values) -> bool:
+    """Whether no result can be out of int64's range, judged by the largest operands."""
+    if object in (left.dtype, right.dtype):
+        return False
+    most_left, most_right = (max(int(side.max()), -int(side.min())) for side in (left, right))
+    most: int = most_left + most_right + most_left * most_right
+    if isinstance(sign, ast.Pow):
+        most = most_left**most_right
+    return most < 2**63
+
+
+def _divided(left: Values, right: Values) -> Values:
+    if object not in (left.dtype, right.dtype) and not (left % right).any():
+        return left // right
+    return np.array([*map(Fraction, left.tolist(), right.tolist())], object)
+
+
+def _refuse_beyond(node: ast.expr, digits: NDArray[np.int64], values: Values, largest: int) -> None:
+    if values.dtype == object:
+        sizes = [max(abs(value.numerator), value.denominator) for value in values.tolist()]
+        beyond = np.array([size > largest for size in sizes])
+    else:
+        beyond = np.abs(values) > largest
+    for row in np.flatnonzero(beyond)[:1]:
+        value = values[row]
+        of_fraction = "" if value.denominator == 1 else "of numerator or denominator "
+        raise UnseenError(
+            f"{ast.unparse(node)} is {_short(str(value))} for {_named(digits[row])}, "
+            f"{of_fraction}beyond {_limit(largest)}"
+        )
+
+
+def _refuse(
+    node: ast.expr, digits: NDArray[np.int64], wrong: NDArray[np.bool_], fault: str
+) -> None:
+    for row in np.flatnonzero(wrong)[:1]:
+        raise UnseenError(f"{ast.unparse(node)} {fault} for {_named(digits[row])}")
+
+
+def _named(combination: NDArray[np.int64]) -> str:
+    return f"({', '.join(map(str, combination.tolist()))})"
+
+
+OPERATORS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: _divided,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+FUNCTIONS: dict[str, Callable[..., Values]] = {
+    "abs": np.abs,
+    "min": np.minimum,
+    "max": np.maximum,
+}

@@ -1,0 +1,175 @@
+"""Where Fashion-MNIST comes from: Debian's package, our own cache, or the network."""
+
+import gzip
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Callable, Generator
+from contextlib import closing
+from http.client import HTTPException
+from pathlib import Path
+from typing import BinaryIO
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from platformdirs import user_cache_path
+
+from unseen.errors import UnseenError
+from unseen.files import make_folder, write_whole
+from unseen.problem.symbols import SymbolBank, combined_sha256, read_bank
+
+# of the raw bytes, as for MNIST
+FASHION_SHA256 = {
+    "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+    "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+    "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+}
+FASHION_BANK_SHA256 = combined_sha256(FASHION_SHA256)
+
+DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
+# The second is not encrypted, and need not be: what counts is the sum of what comes.
+MIRRORS = (
+    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+)
+TIMEOUT_SECONDS = 20
+CHUNK_BYTES = 64 * 1024
+# The largest file has 26 MB, 47 MB unpacked; a mirror that sends more does not send that file.
+LARGEST_DOWNLOAD_BYTES = 32 * 1024**2
+LARGEST_RAW_BYTES = 64 * 1024**2
+
+THREE_WAYS = (
+    "give a folder of its four IDX files with --symbols DIR, install Debian's package "
+    "dataset-fashion-mnist, or have a network to download it over"
+)
+
+
+class _MirrorError(Exception):
+    """Why one mirror did not give us a file."""
+
+
+def cache_folder() -> Path:
+    return user_cache_path("unseen") / "fashion-mnist"
+
+
+def find_fashion_mnist() -> Path | None:
+    """The folder that holds all four files already, if there is one."""
+    for folder in (DEBIAN_FOLDER, cache_folder()):
+        if all(os.path.isfile(path) for path in _paths(folder).values()):
+            return folder
+    return None
+
+
+def fashion_mnist() -> SymbolBank:
+    """Xiao, Rasul and Vollgraf's pictures of ten kinds of clothes, if they are on this machine."""
+    folder = find_fashion_mnist()
+    if folder is None:
+        raise UnseenError(f"Fashion-MNIST is not on this machine; {THREE_WAYS}")
+    if folder == DEBIAN_FOLDER:
+        remedy = "install Debian's package dataset-fashion-mnist again"
+    else:
+        remedy = "delete it, and the next run downloads it again"
+    paths = _paths(folder)
+    try:
+        bank, sums = read_bank(paths)
+    except UnseenError as error:
+        raise UnseenError(f"{error}; {remedy}") from error
+    for name, expected in FASHION_SHA256.items():
+        if sums[name] != expected:
+            raise UnseenError(f"{paths[name]} is not the published file; {remedy}")
+    return bank
+
+
+def fetch_fashion_mnist(tell: Callable[[str, int, int], None]) -> Path:
+    """Download into the cache what is not there yet: the folder that then holds all four files.
+
+    `tell` hears of each file's name, how many bytes have come, and of how many (0: not known).
+    """
+    folder = cache_folder()
+    make_folder(folder)
+    for name, path in _paths(folder).items():
+        if not _is_kept(name, path):
+            write_whole(path, _download(name, tell))
+    return folder
+
+
+def _paths(folder: Path) -> dict[str, Path]:
+    return {name: folder / f"{name}.gz" for name in FASHION_SHA256}
+
+
+def _is_kept(name: str, path: Path) -> bool:
+    """Whether the file is there and is the published one."""
+    try:
+        with path.open("rb") as packed:
+            return _raw_sha256(packed) == FASHION_SHA256[name]
+    except (OSError, _MirrorError):
+        return False
+
+
+def _download(name: str, tell: Callable[[str, int, int], None]) -> bytes:
+    """The published file, compressed, from the first mirror that has it."""
+    reasons = []
+    for mirror in MIRRORS:
+        try:
+            packed = _read(f"{mirror}{name}.gz", name, tell)
+            if _raw_sha256(io.BytesIO(packed)) == FASHION_SHA256[name]:
+                return packed
+            raise _MirrorError("sent another file than the published one: its SHA-256 differs")
+        except _MirrorError as reason:
+            reasons.append(f"{urlsplit(mirror).hostname}: {reason}")
+    raise UnseenError(
+        f"cannot download Fashion-MNIST's {name}.gz ({'; '.join(reasons)}); {THREE_WAYS}"
+    )
+
+
+def _read(address: str, name: str, tell: Callable[[str, int, int], None]) -> bytes:
+    """All that an address sends, unless that is too much or too little."""
+    received, promised = bytearray(), 0
+    with closing(_chunks(address)) as chunks:
+        for chunk, promised in chunks:
+            received += chunk
+            if max(len(received), promised) > LARGEST_DOWNLOAD_BYTES:
+                raise _MirrorError(f"sends more than {LARGEST_DOWNLOAD_BYTES:,} bytes")
+            tell(name, len(received), promised)
+    if len(received) < promised:
+        raise _MirrorError(f"broke off after {len(received):,} of {promised:,} bytes")
+    return bytes(received)
+
+
+def _chunks(address: str) -> Generator[tuple[bytes, int], None, None]:
+    """What an address sends, as it comes, with how many bytes it promised (0: not said)."""
+    try:
+        with urlopen(address, timeout=TIMEOUT_SECONDS) as response:
+            promised = response.length or 0
+            yield b"", promised
+            while chunk := response.read1(CHUNK_BYTES):
+                yield chunk, promised
+    except HTTPError as error:
+        error.close()
+        raise _MirrorError(f"HTTP status {error.code}") from error
+    except (OSError, HTTPException, ValueError) as error:  # ValueError: sent on to a bad address
+        raise _MirrorError(_in_one_line(error)) from error
+
+
+def _in_one_line(error: Exception) -> str:
+    cause = error.reason if isinstance(error, URLError) else error
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+    return " ".join(text.split())
+
+
+def _raw_sha256(packed: BinaryIO) -> str:
+    """The SHA-256 of what a gzip file holds, a piece at a time and never more than is sensible."""
+    digest, unpacked_bytes = hashlib.sha256(), 0
+    try:
+        with gzip.open(packed) as raw:
+            while chunk := raw.read(CHUNK_BYTES):
+                digest.update(chunk)
+                unpacked_bytes += len(chunk)
+                if unpacked_bytes > LARGEST_RAW_BYTES:
+                    raise _MirrorError(f"sent what unpacks to over {LARGEST_RAW_BYTES:,} bytes")
+    except (OSError, EOFError, zlib.error) as error:
+        raise _MirrorError(f"sent no whole gzip file ({error})") from error
+    return digest.hexdigest()

@@ -1,0 +1,187 @@
+import math
+from dataclasses import astuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unseen.insight.attribution import attribute, estimate, mean_of_folds, summarise
+
+IMAGES = 20
+
+
+def readings(rng, deviation, images=IMAGES):
+    """What each image of a digit is taken for, less the digit; right on average."""
+    errors = rng.standard_normal(images)
+    errors -= errors.mean()
+    return deviation * errors / errors.std()
+
+
+def parts_of(attribution):
+    return [attribution.wrong, *attribution.misread, attribution.interplay]
+
+
+@st.composite
+def tables(draw):
+    places = draw(st.integers(1, 4))
+    shape = draw(st.lists(st.integers(2, 5), min_size=places, max_size=places))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    scale = draw(st.sampled_from([0.001, 1.0, 1000.0]))
+    return (scale * rng.standard_normal(shape) + draw(st.floats(-50, 50))).astype(np.float32)
+
+
+@pytest.mark.parametrize("split", [attribute, estimate])
+@settings(deadline=None)
+@given(predictions=tables(), answer=st.integers(-18, 81))
+def test_the_parts_sum_to_the_error(split, predictions, answer):
+    attribution = split(predictions, answer)
+    error = float(np.mean((predictions.astype(np.float64) - answer) ** 2))
+    assert attribution.mse == pytest.approx(error)
+    assert len(attribution.misread) == predictions.ndim
+    assert sum(parts_of(attribution)) == pytest.approx(error, rel=1e-9)
+
+
+@settings(deadline=None)
+@given(predictions=tables(), answer=st.integers(-18, 81))
+def test_no_part_of_the_error_on_these_images_is_below_zero(predictions, answer):
+    assert min(parts_of(attribute(predictions, answer))) >= 0
+
+
+@pytest.mark.parametrize("split", [attribute, estimate])
+def test_a_wrong_sum_is_a_wrong_answer(split):
+    attribution = split(np.full((IMAGES, IMAGES), 12.5), 11)
+    assert attribution.mean_error == 1.5
+    assert parts_of(attribution) == pytest.approx([2.25, 0, 0, 0])
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_misread_digits_are_blamed_on_their_place(place):
+    rng = np.random.default_rng(1)
+    shape = [1, 1, 1]
+    shape[place] = IMAGES
+    predictions = 11 + readings(rng, 2).reshape(shape) + np.zeros((IMAGES,) * 3)
+    attribution = attribute(predictions, 11)
+    expected = [0.0, 0.0, 0.0]
+    expected[place] = 4.0
+    assert attribution.misread == pytest.approx(expected)
+    assert attribution.wrong == pytest.approx(0)
+    assert attribution.interplay == pytest.approx(0)
+
+
+def test_what_certain_images_do_together_is_interplay():
+    rng = np.random.default_rng(2)
+    predictions = 7 + readings(rng, 1)[:, None] * readings(rng, 3)[None, :]
+    assert parts_of(attribute(predictions, 7)) == pytest.approx([0, 0, 0, 9])
+
+
+def test_all_at_once_come_apart():
+    rng = np.random.default_rng(3)
+    left, right = readings(rng, 1), readings(rng, 2)
+    predictions = 11 + 0.5 + left[:, None] + right[None, :] + 0.25 * np.outer(left, right)
+    assert parts_of(attribute(predictions, 11)) == pytest.approx([0.25, 1, 4, 0.25])
+
+
+def test_an_estimate_from_few_images_is_free_of_bias():
+    rng = np.random.default_rng(4)
+    exact, estimated = [], []
+    for _ in range(4000):
+        left, right, both = (
+            rng.standard_normal(4),
+            rng.standard_normal(5),
+            rng.standard_normal((4, 5)),
+        )
+        predictions = 11 + 0.5 + left[:, None] + 0.5 * right[None, :] + 2 * both
+        exact.append(parts_of(attribute(predictions, 11)))
+        estimated.append(parts_of(estimate(predictions, 11)))
+    assert np.mean(estimated, axis=0) == pytest.approx([0.25, 1, 0.25, 4], abs=0.1)
+    # left images only look misread: by chance their means differ by the interplay / 5
+    assert np.mean(exact, axis=0)[1] == pytest.approx(0.75 * (1 + 4 / 5), abs=0.1)
+
+
+def test_an_estimate_from_few_images_is_free_of_bias_for_three_places():
+    rng = np.random.default_rng(5)
+    estimated = []
+    for _ in range(4000):
+        one, two = rng.standard_normal((3, 1, 1)), rng.standard_normal((1, 3, 4))
+        predictions = 0.5 + one + two + rng.standard_normal((3, 3, 4))
+        estimated.append(parts_of(estimate(predictions, 0)))
+    assert np.mean(estimated, axis=0) == pytest.approx([0.25, 1, 0, 0, 2], abs=0.1)
+
+
+def test_many_images_need_no_estimate():
+    rng = np.random.default_rng(6)
+    predictions = 11 + rng.standard_normal((300, 1)) + 0.1 * rng.standard_normal((300, 300))
+    assert parts_of(attribute(predictions, 11)) == pytest.approx(
+        parts_of(estimate(predictions, 11)), abs=0.01
+    )
+
+
+def test_one_image_in_a_place_is_too_few_to_estimate_from():
+    with pytest.raises(ValueError, match="two images in each place"):
+        estimate(np.zeros((1, 5)), 0)
+
+
+def tables_off_by(offsets):
+    rng = np.random.default_rng(7)
+    return [
+        attribute(5 + offset + readings(rng, 1)[:, None] + np.zeros((1, 9)), 5)
+        for offset in offsets
+    ]
+
+
+def test_a_shift_that_seen_combinations_share_is_named_apart():
+    blame = summarise(tables_off_by([-2.0, -2.0, -2.0]), shift=-2.0)
+    assert blame.shift == pytest.approx(4)
+    assert blame.wrong == pytest.approx(0)
+    assert blame.misread == pytest.approx((1, 0))
+    assert blame.mse == pytest.approx(5)
+
+
+def test_a_wrong_answer_is_what_a_shift_leaves():
+    offsets = [-2.0, -1.0, 1.0]
+    blame = summarise(tables_off_by(offsets), shift=-2.0)
+    assert blame.wrong == pytest.approx(np.mean([0, 1, 9]))
+    assert blame.shift == pytest.approx(np.mean([4, 1, 1]) - blame.wrong)
+    assert blame.shift < 0  # unseen combinations do not share it
+
+
+def test_without_a_shift_the_wrong_answers_are_the_mean_of_their_squares():
+    blame = summarise(tables_off_by([-2.0, 2.0]), shift=0.0)
+    assert (blame.shift, blame.wrong) == (0, pytest.approx(4))
+
+
+@settings(deadline=None)
+@given(st.lists(tables(), min_size=1, max_size=4), st.floats(-3, 3))
+def test_the_parts_of_a_fold_sum_to_its_error(predictions, shift):
+    flat = [attribute(each.reshape(len(each), -1), 9) for each in predictions]
+    blame = summarise(flat, shift)
+    parts = [blame.shift, blame.wrong, *blame.misread, blame.interplay]
+    assert sum(parts) == pytest.approx(blame.mse, rel=1e-9)
+
+
+def test_folds_are_averaged_and_shared_out():
+    blames = [summarise(tables_off_by([offset]), shift=0.0) for offset in (1.0, 3.0)]
+    blame = mean_of_folds(blames)
+    assert (blame.mse, blame.wrong) == (pytest.approx(6), pytest.approx(5))
+    assert blame.misread == pytest.approx((1, 0))
+    shares = blame.shares()
+    assert shares.mse == pytest.approx(1)
+    assert shares.wrong == pytest.approx(5 / 6)
+    assert shares.misread == pytest.approx((1 / 6, 0))
+
+
+def test_no_error_has_no_shares():
+    blame = summarise([attribute(np.full((3, 3), 4.0), 4)], shift=0.0)
+    assert blame.mse == 0
+    assert math.isnan(blame.shares().wrong)
+
+
+@pytest.mark.parametrize("split", [attribute, estimate])
+@pytest.mark.parametrize("astray", [math.nan, math.inf])
+def test_a_network_gone_astray_is_blamed_for_nothing(split, astray):
+    predictions = np.zeros((3, 3), np.float32)
+    predictions[1, 2] = astray
+    blame = mean_of_folds([summarise([split(predictions, 3)], shift=0.0)])
+    assert not any(math.isfinite(part) for part in (blame.mse, blame.wrong, blame.interplay))
+    assert len(astuple(blame.shares())) == 5

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from unseen.errors import UnseenError
+from unseen.learning.models import OWN, find_network, is_own
+from unseen.learning.own_models import check_own
+
+GOOD = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self, length, height, width):
+        super().__init__()
+        self.read = torch.nn.Linear(height * width, 1)
+    def forward(self, pictures):
+        return self.read(pictures.flatten(1))
+"""
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "my_net.py"
+    path.write_text(text)
+    return f"{path}:Net"
+
+
+def test_a_class_in_a_file_is_a_network(tmp_path):
+    model = write(tmp_path, GOOD)
+    assert is_own(model)
+    network = find_network(model)
+    assert network.sight == OWN
+    assert network.build(2, 28, 56)(torch.rand(5, 1, 28, 56)).shape == (5, 1)
+    check_own(model, 2, 28, 56)
+
+
+def test_naming_a_file_does_not_run_it(tmp_path):
+    model = write(tmp_path, f"open({str(tmp_path / 'ran')!r}, 'w').close()\n" + GOOD)
+    find_network(model)
+    assert not (tmp_path / "ran").exists()
+    find_network(model).build(2, 28, 56)
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x = ", "cannot be loaded: SyntaxError"),
+        ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
+        ("x = 1", "has no class Net"),
+        ("Net = 3", "has no class Net"),
+        ("class Net: pass", "cannot be built with .length=2, height=28, width=56.: TypeError"),
+        ("def Net(*sizes): return 3", "makes a int, not a torch.nn.Module"),
+        (GOOD.replace("width, 1)", "width, 2)"), r"must answer 3 pictures with 3.*\[3, 2\]"),
+        (GOOD.replace("height * width", "height"), "fails on pictures of shape .3, 1, 28, 56."),
+        (GOOD.replace("self.read(", "0 * self.read.weight.sum() / 0 + self.read("), "not finite"),
+        (GOOD.replace("return ", "return 0,") , "it gave tuple"),
+        (GOOD.replace("self.read(pictures", "torch.sum(pictures").replace("(1))", "(1), 1)"),
+         "nothing to train"),
+    ],
+)  # fmt: skip
+def test_a_network_that_cannot_be_used_is_refused_before_the_run(tmp_path, text, fault):
+    with pytest.raises(UnseenError, match=fault):
+        check_own(write(tmp_path, text), 2, 28, 56)
+
+
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(UnseenError, match=r"there is no file nowhere.py"):
+        check_own("nowhere.py:Net", 2, 28, 56)
+
+
+@pytest.mark.parametrize("model", ["net.py", "net.py:", "net:Net", "net.py:a b", "net.py:a.b"])
+def test_other_names_are_no_files(model):
+    assert not is_own(model)
+    with pytest.raises(UnseenError, match="unknown model"):
+        find_network(model)

@@ -1,0 +1,380 @@
+import pickle
+import re
+import time
+from contextlib import suppress
+from datetime import timedelta
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from unseen.errors import UnseenError
+from unseen.problem.expressions import ANSWERED_AT_ONCE, HINT, parse_expression
+
+MOMENTS = timedelta(seconds=3)
+
+
+def combinations(values, length):
+    return np.array([*product(values, repeat=length)], np.int64).reshape(-1, length)
+
+
+def answers_of(text, *digits):
+    return parse_expression(text, len(digits)).answers(np.array([digits], np.int64)).tolist()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("a*b + c", 7 * 4 + 9),
+        ("max(a, b)", 7),
+        ("min(a, b, c)", 4),
+        ("abs(b - a)", 3),
+        ("10*a + b", 74),
+        ("(a + b) % 10", 1),
+        ("-a", -7),
+        ("+a", 7),
+        ("--a", 7),
+        ("-a**2", -49),
+        ("a**2 + b**2", 65),
+        ("a**0", 1),
+        ("(a - a)**0", 1),
+        ("(a + b) / 1", 11),
+        ("a // 3", 2),
+        ("-a // 3", -3),
+        ("-a % 3", 2),
+        ("a % -3", -2),
+        ("7", 7),
+        ("a / 2 * 2", 7),
+        ("a / 2 + 1 / 2", 4),
+        ("a / 2 // 1", 3),
+        ("-a / 2 // 1", -4),
+        ("(a / 2) % (1 / 2)", 0),
+        ("max(a / 2, b) * 1", 4),
+        ("abs(-a / 2) * 2", 7),
+        ("(a / 7)**10", 1),
+        ("a / b / c * b * c", 7),
+        ("0x10", 16),
+        ("1_000", 1000),
+        ("00", 0),
+        ("  a  ", 7),
+        ("a\n", 7),
+        ("16777216", 2**24),
+        ("-16777216", -(2**24)),
+    ],
+)
+def test_it_answers_as_arithmetic_does(text, answer):
+    assert answers_of(text, 7, 4, 9) == answer
+
+
+@pytest.mark.parametrize("letter", "abcdefghijklmnopqrst")
+def test_each_letter_is_its_symbol(letter):
+    assert answers_of(letter, *range(20)) == ord(letter) - ord("a")
+
+
+def test_twenty_symbols_can_be_weighed_and_added():
+    text = " + ".join(f"{letter}*2" for letter in "abcdefghijklmnopqrst")
+    assert answers_of(text, *range(20)) == 380
+
+
+def test_answers_are_signed_integers_one_a_combination():
+    answers = parse_expression("a - b", 2).answers(combinations(range(10), 2))
+    assert answers.dtype == np.int64
+    assert answers.tolist() == [a - b for a in range(10) for b in range(10)]
+
+
+def test_no_combinations_have_no_answers():
+    for text in ("a / b", "7", "a**10"):
+        assert parse_expression(text, 2).answers(np.empty((0, 2), np.int64)).tolist() == []
+
+
+def test_more_combinations_than_are_answered_at_once_keep_their_order():
+    digits = np.arange(2 * ANSWERED_AT_ONCE + 7)[:, None]
+    assert np.array_equal(parse_expression("a*2 + 1", 1).answers(digits), digits[:, 0] * 2 + 1)
+
+
+def test_spacing_does_not_matter():
+    said = {parse_expression(text, 3) for text in ("a*b+c", " a * b  + c ", "((a*b)) + (c)")}
+    assert [expression.text for expression in said] == ["a * b + c"]
+
+
+def test_an_expression_can_be_sent_to_another_process():
+    expression = pickle.loads(pickle.dumps(parse_expression("a / 2 * 2", 1)))
+    assert expression == parse_expression("a/2*2", 1)
+    assert expression.answers(np.array([[3]])).tolist() == [3]
+
+
+def test_the_longest_text_can_be_read_again_once_spaced():
+    text = "max(" + ",".join(["1000000+a*b"] * 16) + ",a,b)"
+    assert len(text) == 200
+    spaced = parse_expression(text, 2).text
+    assert len(spaced) > 200
+    assert parse_expression(spaced, 2).text == spaced
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a / b", "a / b divides by zero for (1, 0)"),
+        ("a//b", "a // b divides by zero for (1, 0)"),
+        ("1 + a % (b - 2)", "a % (b - 2) divides by zero for (1, 2)"),
+        ("a / (b / 2)", "a / (b / 2) divides by zero for (1, 0)"),
+        ("a / (b + 1)", "a / (b + 1) is no integer for (1, 1)"),
+        (
+            "a**9 * b**9",
+            "a ** 9 * b ** 9 is 40353607 for (1, 7), beyond ± 2^24 = 16,777,216",
+        ),
+        ("a + 16777215", "a + 16777215 is 16777217 for (2, 0), beyond ± 2^24 = 16,777,216"),
+        ("-a - 16777215", "-a - 16777215 is -16777217 for (2, 0), beyond ± 2^24 = 16,777,216"),
+        (
+            "a * 10**10 * 10**9 // 10**10",
+            "a * 10 ** 10 * 10 ** 9 is 10000000000000000000 for (1, 0), "
+            "beyond ± 2^63 = 9,223,372,036,854,775,808",
+        ),
+        (
+            "((a / 7)**10)**10 * 0",
+            f"((a / 7) ** 10) ** 10 is 1/{str(7**100)[:57]}… for (1, 0), "
+            "of numerator or denominator beyond ± 2^63 = 9,223,372,036,854,775,808",
+        ),
+    ],
+)
+def test_a_fault_names_the_first_combination_that_shows_it(text, message):
+    digits = combinations(range(10), 2)[10:]
+    with pytest.raises(UnseenError) as refused:
+        parse_expression(text, 2).answers(digits)
+    assert str(refused.value) == message
+
+
+def test_a_combination_of_one_symbol_is_named_without_a_comma():
+    with pytest.raises(UnseenError, match=r"for \(3\)$"):
+        answers_of("a / 2", 3)
+
+
+def test_the_largest_intermediate_value_is_two_to_the_63():
+    most = "16777216*16777216*32768"
+    assert answers_of(f"{most} // 16777216 // 32768", 0) == 2**24
+    assert answers_of(f"-{most} // 16777216 // 32768", 0) == -(2**24)
+    assert answers_of(f"abs(-{most}) % 10", 0) == 8
+    for beyond in (f"{most} + 1", f"-{most} - 1", f"-({most} + 1)"):
+        with pytest.raises(UnseenError, match=r"9223372036854775809 for \(0\), beyond ± 2\^63"):
+            answers_of(f"({beyond}) % 10", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a + c", "operation 'a + c': c is the 3rd symbol, but pictures have 2 (a, b)"),
+        ("t", "operation 't': t is the 20th symbol, but pictures have 2 (a, b)"),
+        ("a*16777217", "operation 'a*16777217': 16777217 is beyond ± 2^24 = 16,777,216"),
+        ("a**11", "'11' is no exponent; those are the integers from 0 to 10"),
+        ("a**b", "'b' is no exponent"),
+        ("a**-1", "'-1' is no exponent"),
+        ("a**(1/2)", "'1/2' is no exponent"),
+        ("a**True", "'True' is no exponent"),
+        ("a**2.0", "'2.0' is no exponent"),
+        ("9**9**9", "'9**9' is no exponent"),
+        ("a + " * 20 + "a", None),
+        ("a + " * 21 + "a", "is too complicated: at most 20 operations within one another"),
+        ("-" * 20 + "a", None),
+        ("-" * 21 + "a", "is too complicated"),
+        ("max(" + "-a," * 49 + "a)", None),
+        ("max(" + "-a," * 49 + "-a)", "100 numbers, letters and operations in all"),
+        ("1" * 201, "is too long: 201 characters, but the most is 200"),
+        ("×" * 1_000_000, "is too long: 1,000,000 characters"),
+        ("abs()", "abs takes one number, not 0"),
+        ("abs(a, b)", "abs takes one number, not 2"),
+        ("min(a)", "min takes two or more numbers, not 1"),
+        ("max()", "max takes two or more numbers, not 0"),
+        ("sqrt(a)", "'sqrt' is no function there (known: abs, min, max)"),
+        ("x + y", "'x' is no symbol's letter (a, b)"),
+        ("A", "'A' is no symbol's letter"),
+        ("ab", "'ab' is no symbol's letter"),
+        ("max", "'max' is no symbol's letter"),
+        ("(a", "'(' was never closed"),
+        ("", "it is empty"),
+    ],
+)
+def test_limits_are_told_in_so_many_words(text, message):
+    if message is None:
+        parse_expression(text, 2)
+        return
+    with pytest.raises(UnseenError) as refused:
+        parse_expression(text, 2)
+    assert message in str(refused.value)
+
+
+# ａ is a full-width letter that Python would read as a; а is Cyrillic; the digit is Arabic
+HOSTILE = [
+    "", " ", "\t\n", "\0", "a\0", "a\0+ b", "a\nb", "a +\nb", "(a +\n b)", "a\n\n+ b", "a\\\n+b",
+    "a\t+ b", "a\x0c+ b", "a\r+ b", "\ufeffa + b", "a\u200b", "a\u00a0+ b", "\ud800", "'\udfff'",
+    "ａ", "а", "ａ + b", "ª", "a²", "٣", "a × b", "a − b", "a ÷ b", "½", "𝐚", "∑", "💥",
+    "a b", "a +", "* a", "a ++", "()", ")(", "a)", "(a", "a;", "a;b", "a = b", "a == b", "a <> b",
+    "1.5", "1e5", "1j", "1e999", "0777", "2a", "0x", "0xg", "1__0", "True", "None", "...", "nan",
+    "'a'", "b'a'", "'a' 'b'", "f'{a}'", "f'{a!r:>{b}}'", "t'{a}'", "'\\d'", "b'\\777'", "'\\N{x}'",
+    "__import__('os')", "a.__class__", "().__class__", "a[0]", "a[b:c]", "abs.__self__",
+    "(a:=b)", "a if b else c", "a and b", "not a", "a < b", "a in b", "a is 1", "1is a",
+    "1if a else b", "a | b", "a & b", "a ^ b", "~a", "a << b", "a @ b", "a**b", "9**9**9", "a**-1",
+    "[a]", "[a for a in b]", "(a for a in b)", "{a}", "{a: b}", "{**a}", "a, b", "*a,", "lambda: a",
+    "max(*a)", "max(a, *b)", "max(**a)", "max(a, b, key=abs)", "max(a for a in b)", "(max)(a)",
+    "a(b)", "abs(a)(b)", "print(a)", "eval('a')", "await a", "(yield)", "yield a", "(yield from a)",
+    "import os", "pass", "a # + b", "# a", "_", "__a", "9" * 5000, "a" * 5000, "(" * 5000,
+    "[" * 199, "-" * 199 + "a", "~" * 199 + "a", "a" + "+a" * 99, "(" * 98 + "~a" + ")" * 98,
+    "not " * 60 + "a", "a" + ".a" * 99, "a" + "(a)" * 60, "((" * 90 + "a", "lambda:" * 28 + "a",
+    "a if a else " * 20 + "a", "{" * 150, "f'{" * 40, "1" * 190, "a" + "[a" * 66,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:30])
+def test_hostile_text_is_refused_in_a_short_line_and_quickly(text):
+    start = time.perf_counter()
+    with pytest.raises(UnseenError) as refused:
+        parse_expression(text, 3)
+    assert time.perf_counter() - start < 1
+    message = str(refused.value)
+    assert message.startswith("operation ")
+    assert len(message) < 400
+    assert message.isprintable()
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a.b", "a ×", "1.5", "a #", "f(a)", "u"])
+def test_what_is_no_expression_is_told_how_to_say_one(text):
+    with pytest.raises(UnseenError) as refused:
+        parse_expression(text, 3)
+    start = f"operation {text!r} is no arithmetic expression: "
+    assert str(refused.value).startswith(start)
+    assert str(refused.value).endswith(f"; {HINT}")
+
+
+def test_a_million_spaces_do_no_harm():
+    assert parse_expression("a" + " " * 1_000_000 + "+ b", 2).text == "a + b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["((((a/7)**10)**10)**10)**10", "((((7 - 1/7)**10)**10)**10)**10", "((a/7)**10)**10 // 1"],
+)
+def test_powers_of_powers_are_refused_before_they_grow(text):
+    start = time.perf_counter()
+    with pytest.raises(UnseenError, match=r"beyond ± 2\^63"):
+        parse_expression(text, 1).answers(np.arange(1, 10)[:, None])
+    assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("text", ["a*b + c", "max(a, b, c) - f % 7", "(a + b) / 1", "a**2 + b**2"])
+def test_a_million_combinations_are_answered_in_seconds(text):
+    digits = np.indices((10,) * 6).reshape(6, -1).T
+    start = time.perf_counter()
+    assert len(parse_expression(text, 6).answers(digits)) == 1_000_000
+    assert time.perf_counter() - start < 5
+
+
+class Exact:
+    """Python's own fractions, refusing what is beyond the limit: what answers are checked by."""
+
+    def __init__(self, value):
+        self.value = Fraction(value)
+        if max(abs(self.value.numerator), self.value.denominator) > 2**63:
+            raise OverflowError
+
+    def __lt__(self, other):
+        return self.value < other.value
+
+    def __gt__(self, other):
+        return self.value > other.value
+
+
+def _exactly(method):
+    return lambda *operands: Exact(method(*(operand.value for operand in operands)))
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "pos", "abs"):
+    setattr(Exact, f"__{_name}__", _exactly(getattr(Fraction, f"__{_name}__")))
+
+
+def pythons_answer(code, combination):
+    """What Python's arithmetic says, or the fault that it shows."""
+    names = dict(zip("abc", map(Exact, combination), strict=False))
+    try:
+        value = eval(code, {"Exact": Exact, **names}).value
+    except ZeroDivisionError:
+        return "divides by zero"
+    except OverflowError:
+        return "is beyond limits"
+    whole = value.denominator == 1 and abs(value) <= 2**24
+    return int(value) if whole else "is no integer, or beyond limits"
+
+
+def operations_on(parts):
+    """Expressions of one more operation, with the parentheses they need and without."""
+    nested = st.one_of(parts, parts.map("({})".format))
+    return st.one_of(
+        st.builds("{}{}{}".format, nested, st.sampled_from([*"+-*", " + ", " - ", " * "]), nested),
+        st.builds("{} {} {}".format, nested, st.sampled_from(["/", "//", "%"]), nested),
+        st.builds("{}{}".format, st.sampled_from("+-"), nested),
+        st.builds("({})**{}".format, parts, st.integers(0, 10)),
+        st.builds("({}) ** {}".format, parts, st.integers(0, 3)),
+        st.builds("abs({})".format, parts),
+        st.builds("{}({}, {})".format, st.sampled_from(["min", "max"]), parts, parts),
+    )
+
+
+letters = st.sampled_from("abc")
+numbers = st.one_of(
+    st.integers(0, 12), st.sampled_from([2**12 - 1, 2**16, 2**23 + 3, 2**24 - 1, 2**24])
+).map(str)
+shallow = st.one_of(letters, numbers, operations_on(st.one_of(letters, numbers)))
+deep = operations_on(st.one_of(shallow, operations_on(shallow)))
+expressions = st.one_of(shallow, deep).filter(lambda text: len(text.replace(" ", "")) <= 200)
+
+
+@settings(deadline=None, max_examples=300)
+@given(expressions, st.sampled_from([(0, 1, 2, 5), (1, 3, 9), (2,), (0, 255)]))
+@example("16777216*16777216*32767 + a", (0, 1))
+@example("16777216*16777216*16383*2 - 1 - a", (0, 1))
+@example("(a*16777216*16777216*16384 + a*16777216*16777216*16384 - 1) % 10", (1,))
+@example("-a // 2 + -a % 2 + a // -2 + a % -2", (1, 3, 9))
+@example("-a**2 + (-a)**2 - -a*-b", (1, 3, 9))
+def test_answers_and_refusals_are_those_of_pythons_arithmetic(text, values):
+    code = compile(re.sub(r"\d+", r"Exact(\g<0>)", text), "<expression>", "eval")
+    digits = combinations(values, 3)
+    expected = {tuple(row): pythons_answer(code, row) for row in digits.tolist()}
+    faults = {row: fault for row, fault in expected.items() if isinstance(fault, str)}
+    expression = parse_expression(text, 3)
+    if not faults:
+        assert expression.answers(digits).tolist() == [*expected.values()]
+        return
+    with pytest.raises(UnseenError) as refused:
+        expression.answers(digits)
+    named = re.search(r"for \((\d+), (\d+), (\d+)\)", str(refused.value))
+    fault = faults[tuple(map(int, named.groups()))]
+    assert ("divides by zero" in str(refused.value)) == (fault == "divides by zero")
+    sound = np.array([row for row in expected if row not in faults], np.int64).reshape(-1, 3)
+    assert expression.answers(sound).tolist() == [expected[tuple(row)] for row in sound.tolist()]
+
+
+@settings(deadline=None)
+@given(expressions)
+def test_the_canonical_text_says_the_same_again(text):
+    canonical = parse_expression(text, 3)
+    again = parse_expression(canonical.text, 3)
+    assert again == canonical
+    assert parse_expression(canonical.text.replace(" ", ""), 3) == canonical
+    assert len(canonical.text.replace(" ", "")) <= len(text.replace(" ", ""))
+
+
+near_expressions = st.lists(
+    st.sampled_from(
+        [*"abcz0179+-*/%(),.=<:[]{}'\"_ \n\\#~@^!;$ａ", "**", "//", "**2", "abs(", "min(", "max("]
+    ),
+    max_size=60,
+).map("".join)
+
+
+@settings(deadline=MOMENTS, max_examples=300)
+@given(st.one_of(st.text(), near_expressions, expressions.map(lambda text: text[:-1] + "**2)")))
+def test_any_text_is_answered_or_refused_and_nothing_else(text):
+    with suppress(UnseenError):
+        answers = parse_expression(text, 2).answers(combinations(range(4), 2))
+        assert np.abs(answers).max() <= 2**24

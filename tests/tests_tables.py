@@ -1,0 +1,16 @@
+"""Tables of all combinations that several tests ask about."""
+
+from unseen.problem.operations import SIGN_LABELS, parse_operation
+from unseen.problem.samples import Combinations
+from unseen.problem.splits import all_combinations
+
+DIGITS = tuple(range(10))
+
+
+def table(values=DIGITS, length=2, operation="add"):
+    """All combinations of some digits, with their answers."""
+    places = [values] * length
+    if operation.startswith("shown:"):
+        places.insert(1, tuple(SIGN_LABELS.values()))
+    digits = all_combinations(places)
+    return Combinations(digits, parse_operation(operation, length).answers(digits))
