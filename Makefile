@@ -1,5 +1,5 @@
 # `make run` and `make test` need nothing before them: the environment is made where it is missing.
-.PHONY: setup run test check bench clean
+.PHONY: setup run test check bench results clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,6 +21,9 @@ check: $(READY)
 
 bench: $(READY) $(BENCH)/.tried  ## ours against the notebook's in Keras; ARGS=--quick for 3 minutes
 	$(BIN)/python benchmarks/bench.py $$(test -f $(BENCH)/.ready && echo --keras $(BENCH)/bin/python) $(ARGS)
+
+results: $(READY)  ## every row of docs/results.md, hours in all; ARGS="--only fast" for some
+	$(BIN)/python scripts/results.py $(ARGS)
 
 setup: $(READY)
 
