@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+# Several tests run at once; threads of theirs that wait for each other would wait in turns.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 SMALL = [
     *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--quiet"),
 ]

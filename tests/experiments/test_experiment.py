@@ -25,6 +25,7 @@ def test_the_papers_recipe_is_the_notebooks():
         "watched_samples": 2_000,
         "fresh_draws": False,
         "distortion": 0.0,
+        "loss": "mse",
     }
     assert recipe.problem.samples_per_combination == 1_000
     assert recipe.problem.test_samples_per_combination == 2_000
@@ -60,7 +61,7 @@ CHANGES = [
         {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
         {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
         {"precision": "bf16"}, {"averaged_epochs": 1}, {"watched_samples": 5},
-        {"fresh_draws": True}, {"distortion": 0.5},
+        {"fresh_draws": True}, {"distortion": 0.5}, {"loss": "huber"},
     )),
 ]  # fmt: skip
 

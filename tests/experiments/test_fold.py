@@ -127,6 +127,24 @@ def test_a_curve_is_measured_after_every_epoch_and_changes_nothing():
     assert last.seen_mse != last.unseen_mse
 
 
+def test_fresh_draws_are_others_every_epoch_and_never_unseen_or_of_the_test(monkeypatch):
+    drawn = []
+    draw = fold_module.seen_samples
+    monkeypatch.setattr(
+        fold_module, "seen_samples", lambda *what: drawn.append(draw(*what)) or drawn[-1]
+    )
+    fresh = SMALL.vary(training={"fresh_draws": True, "epochs": 3})
+    run_fold(fresh, 1)
+    assert len(drawn) == 3
+    _, unseen = fold_samples(SMALL.problem, Streams(0, 1))
+    for samples in drawn:
+        assert not samples.used_combinations() & unseen.used_combinations()
+        assert not samples.used_images() & unseen.used_images()
+    assert not np.array_equal(drawn[0].images, drawn[1].images)
+    assert not np.array_equal(drawn[1].images, drawn[2].images)
+    assert np.array_equal(drawn[0].answers, drawn[1].answers)
+
+
 @pytest.mark.parametrize("fold", [0, 11, -1])
 def test_a_fold_that_is_not_there_is_refused(fold):
     with pytest.raises(UnseenError, match=f"fold {fold} does not exist"):

@@ -30,6 +30,7 @@ def settings(**changes):
         "precision": "fp32",
         "averaged_epochs": 0,
         "distortion": 0.0,
+        "loss": "mse",
     }
     return SimpleNamespace(**(defaults | changes))
 

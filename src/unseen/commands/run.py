@@ -19,6 +19,7 @@ from unseen.experiments.posing import PosedProblem, pose
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 from unseen.learning.baselines import BASELINES
+from unseen.learning.losses import LOSSES
 from unseen.learning.models import MODELS, is_own
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.options import parse_folds, varied
@@ -78,6 +79,7 @@ def run(
     ] = None,
     epochs: Annotated[int | None, Parameter(help="Passes over the training samples.")] = None,
     batch_size: Annotated[int | None, Parameter(help="Samples a step.")] = None,
+    loss: Annotated[str | None, Parameter(help=_choices(_first_lines(LOSSES)))] = None,
     optimizer: Annotated[str | None, Parameter(help=", ".join(OPTIMIZERS))] = None,
     learning_rate: Annotated[float | None, Parameter(help="Its step size, or its peak.")] = None,
     precision: Annotated[
@@ -148,6 +150,7 @@ def run(
             "model": model,
             "epochs": epochs,
             "batch_size": batch_size,
+            "loss": loss,
             "optimizer": optimizer,
             "learning_rate": learning_rate,
             "precision": precision,

@@ -37,10 +37,12 @@ def _registered(kind: str) -> AfterValidator:
 
 
 def _registry(kind: str) -> dict[str, Any]:
+    from unseen.learning.losses import LOSSES
     from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
     from unseen.problem.splits import LISTED, SPLITS
 
     registries: dict[str, dict[str, Any]] = {
+        "loss": LOSSES,
         "optimizer": OPTIMIZERS,
         "schedule": SCHEDULES,
         "split": SPLITS | {LISTED: None},
@@ -128,6 +130,7 @@ class Training(Frozen):
     watched_samples: int = Field(0, ge=0, le=1_000_000)
     fresh_draws: bool = False
     distortion: float = Field(0.0, ge=0, le=3)
+    loss: Annotated[str, _registered("loss")] = "mse"
 
     @model_validator(mode="after")
     def _averages_epochs_that_there_are(self) -> Self:

@@ -114,17 +114,14 @@ def _left_after_strides(side: int) -> int:
 
 def towers(length: int, height: int, width: int) -> nn.Module:
     """One encoder that looks at each symbol by itself; sums and products of what it says."""
-    from torch import nn
-
     from unseen.learning.modules import Towers
 
     if width % length:
         raise UnseenError(f"{length} symbols of equal width do not fill {width} pixels")
     encoder = symbol_encoder(height, width // length, codes=128)
-    network = Towers(length, encoder, codes=128, products=32)
-    _keras_start(network)
-    nn.init.zeros_(network.products.weight)  # at first a sum; products come in as they help
-    return network
+    # Two products are enough for a · b, and for what a sign between two digits says. More could
+    # learn each pair by heart: 32 of them got 85 % of seen products right and 38 % of unseen ones.
+    return _keras_start(Towers(length, encoder, codes=128, products=2))
 
 
 def symbol_encoder(height: int, width: int, codes: int) -> nn.Module:

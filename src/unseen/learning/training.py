@@ -16,6 +16,7 @@ from torch.nn import functional
 from unseen.errors import UnseenError
 from unseen.learning.distortion import distort
 from unseen.learning.evaluation import to_input
+from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
 from unseen.learning.modules import Answering
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
@@ -49,6 +50,8 @@ class TrainingSettings(Protocol):
     def averaged_epochs(self) -> int: ...
     @property
     def distortion(self) -> float: ...
+    @property
+    def loss(self) -> str: ...
 
 
 @dataclass
@@ -163,8 +166,10 @@ def train(
                     pictures = training_pictures(samples, rows, training.distortion, device)
                     with autocast(training.precision, device):
                         predictions = state.model(pictures)
-                    loss = step_down(state, predictions, answers[torch.from_numpy(rows)])
-                    part_error += loss * len(rows)
+                    error = step_down(
+                        state, predictions, answers[torch.from_numpy(rows)], training.loss
+                    )
+                    part_error += error * len(rows)
                     step += 1
             squared_error += float(part_error)
             if 0 < step < steps:
@@ -194,13 +199,12 @@ def autocast(precision: str, device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
 
-def step_down(state: TrainingState, predictions: Tensor, answers: Tensor) -> Tensor:
-    """One step down the mean squared error of a batch; returns that error, in answers."""
-    error = functional.mse_loss(predictions, answers)
+def step_down(state: TrainingState, predictions: Tensor, answers: Tensor, loss: str) -> Tensor:
+    """One step down the loss of a batch; returns its mean squared error, whatever the loss is."""
     state.optimizer.zero_grad(set_to_none=True)
-    (error / state.model.spread**2).backward()  # type: ignore[no-untyped-call]
+    LOSSES[loss](predictions, answers, state.model.spread).backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
-    return error.detach()
+    return functional.mse_loss(predictions.detach(), answers)
 
 
 def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
