@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 SMALL = [
-    *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--quiet"),
+    *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--no-report", "--quiet"),
 ]
 
 
