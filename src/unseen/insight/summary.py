@@ -61,7 +61,7 @@ class Summary:
     scores: tuple[Score, ...]
     rounded: Interval
     mse: Interval
-    guess: float  # what the commonest seen answer, always given, gets right
+    guess: float  # what one and the same answer to everything could get right
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
     blame: Blame | None
@@ -84,7 +84,7 @@ def sum_up(evidence: Evidence) -> Summary:
     experiment, results = evidence.experiment, evidence.results
     scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
     rounded, mse = interval(scores, "rounded"), interval(scores, "mse")
-    guess = commonest_answer_share(evidence)
+    guess = best_constant_share(evidence)
     blame, images = blame_of(evidence)
     baselines = references(evidence.folder, experiment, [result.fold for result in results])
     spreads = over_folds(results)
@@ -160,14 +160,21 @@ def values_by_fold(scores: Sequence[Score], measure: str) -> list[NDArray[np.flo
     return [np.asarray(values, np.float64) for values in folds.values()]
 
 
-def commonest_answer_share(evidence: Evidence) -> float:
-    """The share of unseen combinations whose answer is the one most seen."""
+def best_constant_share(evidence: Evidence) -> float:
+    """The share of unseen combinations that the best of all constant answers gets right.
+
+    Only an answer that a fold has seen counts there: nothing else could be given by heart.
+    """
     answers = evidence.posed.combinations.answers
-    right = []
+    guessed: dict[int, int] = {}
     for fold in evidence.folds:
-        values, counts = np.unique(answers[fold.seen], return_counts=True)
-        right.append(answers[~fold.seen] == values[counts.argmax()])
-    return float(np.concatenate(right).mean())
+        unseen = answers[~fold.seen]
+        for value, count in zip(*np.unique(unseen, return_counts=True), strict=True):
+            if value in answers[fold.seen]:
+                guessed[int(value)] = guessed.get(int(value), 0) + int(count)
+    return max(guessed.values(), default=0) / sum(
+        int((~fold.seen).sum()) for fold in evidence.folds
+    )
 
 
 def bands_of(evidence: Evidence) -> tuple[Band, ...]:

@@ -122,7 +122,7 @@ def _place(
     missing = [name for name in ("nearest", "oracle") if name not in baselines]
     missing = [name for name in missing if name != experiment.training.model]
     commands = " and ".join(f"'{baseline_command(name, experiment.problem)}'" for name in missing)
-    guessed = f"Always giving the commonest answer would get {percent(guess)}"
+    guessed = f"One and the same answer to everything would get {percent(guess)} at best"
     run = f"{commands} would place it between memory and perfect composition" if commands else ""
     return "; ".join(part for part in (known, guessed, run) if part) + "."
 

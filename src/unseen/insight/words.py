@@ -44,7 +44,8 @@ def percent(share: float, digits: int = 1) -> str:
     """A share as people read it."""
     if math.isnan(share):
         return "no number"
-    return f"{100 * share:.{digits}f} %".replace("-", "−")
+    figure = round(100 * share, digits) + 0.0  # no minus before a 0
+    return f"{figure:.{digits}f} %".replace("-", "−")
 
 
 def plural(count: int, thing: str) -> str:

@@ -12,7 +12,7 @@ def ruler(summary: Summary) -> str:
     things = combinations_word(summary.experiment.problem)
     return (
         f"How often unseen {things} round to the right answer. A network that only remembers "
-        "should lie near nearest or the commonest answer, one that composes near oracle. "
+        "should lie near nearest or one constant answer, one that composes near oracle. "
         "The broad bar is the 95 % interval of this run."
     )
 

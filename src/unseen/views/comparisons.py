@@ -33,29 +33,40 @@ FLIPPED = {
 def comparison_table(
     summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
 ) -> RenderableType:
-    """A row a run: its figures, then its difference from the first one."""
-    table = Table(box=box.SIMPLE_HEAD)
+    """For either measure a row a run: its figure, then its difference from the first one."""
+    return Group(
+        _table(
+            "Right by rounding, unseen; differences in points", "rounded", summaries, comparisons
+        ),
+        _table("Mean squared error, unseen", "mse", summaries, comparisons),
+        *(Text(words, style="dim") for words in _footnotes(comparisons)),
+    )
+
+
+def _table(
+    title: str, measure: str, summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
+) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("run")
-    for heading in ("rounding", "difference, points", "p", "MSE", "difference", "p"):
+    for heading in ("mean", "difference", "95 % interval", "p"):
         table.add_column(heading, justify="right")
     for summary, compared in zip(summaries, (None, *comparisons), strict=True):
         table.add_row(
             Text(summary.run),
-            in_figures("rounded", summary.rounded.mean),
-            *(difference(compared.rounded, 100, 2) if compared else ("", "")),
-            in_figures("mse", summary.mse.mean),
-            *(difference(compared.mse, 1, 4) if compared else ("", "")),
+            in_figures(measure, getattr(summary, measure).mean),
+            *(difference(getattr(compared, measure), measure) if compared else ()),
         )
-    return Group(table, *(Text(words, style="dim") for words in _footnotes(comparisons)))
+    return table
 
 
-def difference(compared: Comparison, scale: float, digits: int) -> tuple[str, str]:
-    """A difference with its interval, and its p-value."""
+def difference(compared: Comparison, measure: str) -> tuple[str, str, str]:
+    """A difference, its interval, and its p-value."""
+    scale, digits = (100, 2) if measure == "rounded" else (1, 4)
     at, low, high = (
         f"{scale * value:+.{digits}f}"
         for value in (compared.difference, compared.interval.low, compared.interval.high)
     )
-    return f"{at} ({low} to {high})", p_words(compared.p_value)
+    return at, f"{low} to {high}", p_words(compared.p_value)
 
 
 def p_words(p_value: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from unseen.insight.published import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.summary import QUADRANTS, Summary
@@ -23,7 +24,7 @@ INK, FAINT, BLUE, ORANGE, GREEN, PINK = (
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
 )
 SERIES = (BLUE, ORANGE, GREEN, PINK)
-WIDTH = 4.8
+WIDTH = 4.3
 QUADRANT_NAMES = {
     "seen_train": "seen,\ntrain",
     "seen_test": "seen,\ntest",
@@ -52,7 +53,7 @@ def ruler(summary: Summary) -> Figure:
     if is_the_papers_problem(summary.experiment.problem):
         assert PAPER_MEAN["rounded"] is not None
         marks["the paper"] = (PAPER_MEAN["rounded"], ORANGE)
-    marks["commonest answer"] = (summary.guess, FAINT)
+    marks["one answer"] = (summary.guess, FAINT)
     marks["this run"] = (summary.rounded.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
     figure, place = axes(0.55 + 0.3 * len(marks))
@@ -188,6 +189,8 @@ def predictions(summary: Summary) -> Figure | None:
         *zip(*means, strict=True), "o", color=ORANGE, markersize=2.5, label="mean of a combination"
     )
     place.plot([], [], color=BLUE, linewidth=3, alpha=0.35, label="9 of 10 predictions")
+    for axis in (place.xaxis, place.yaxis):
+        axis.set_major_locator(MaxNLocator(6, integer=True))
     place.set(xlabel="answer", ylabel="prediction")
     place.legend(frameon=False, labelcolor=INK, loc="upper left")
     return figure

@@ -104,7 +104,9 @@ def save_figures(summary: Summary, folder: Path) -> list[Path]:
 FIGURES: Mapping[str, Drawing] = {
     "ruler": Drawing("Between memory and composition", drawings.ruler, captions.ruler),
     "grid": Drawing("Every combination, when it was unseen", drawings.grid, captions.grid),
-    "quadrants": Drawing("New pairs, or new handwriting?", drawings.quadrants, captions.quadrants),
+    "quadrants": Drawing(
+        "New combinations, or new handwriting?", drawings.quadrants, captions.quadrants
+    ),
     "curves": Drawing("Learning, epoch by epoch", drawings.curves, captions.curves),
     "predictions": Drawing(
         "Predictions against answers", drawings.predictions, captions.predictions

@@ -48,7 +48,7 @@ def insight_json(summary: Summary) -> dict[str, Any]:
         "headline": summary.verdict.headline,
         "rounded": interval_json(summary.rounded),
         "mse": interval_json(summary.mse),
-        "commonest_answer": summary.guess,
+        "best_constant": summary.guess,
         "baselines": {
             name: {
                 "rounded": reference.rounded.mean,
