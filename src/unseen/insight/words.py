@@ -48,6 +48,13 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{figure:.{digits}f} %".replace("-", "−")
 
 
+def decimal(value: float, digits: int = 2) -> str:
+    """A number as people read it; a dash where there is none."""
+    if not math.isfinite(value):
+        return "—"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
 def plural(count: int, thing: str) -> str:
     """So many of a thing."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

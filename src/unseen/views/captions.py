@@ -4,7 +4,7 @@ import math
 
 from unseen.insight.statistics import Spread
 from unseen.insight.summary import Summary
-from unseen.insight.words import combinations_word, in_signs, percent, place_names
+from unseen.insight.words import combinations_word, decimal, in_signs, percent, place_names
 from unseen.views.grid import grid_of
 
 
@@ -87,9 +87,8 @@ def number_line(summary: Summary) -> str:
 
 def in_short(figure: Spread) -> str:
     """A mean with its deviation between folds."""
-    return f"{figure.mean:.3f}" + (
-        f" ± {figure.deviation:.3f}" if figure.deviation is not None else ""
-    )
+    deviation = "" if figure.deviation is None else f" ± {decimal(figure.deviation, 3)}"
+    return decimal(figure.mean, 3) + deviation
 
 
 def attribution(summary: Summary) -> str:

@@ -204,7 +204,7 @@ def thinned(things: Sequence[Thing]) -> list[Thing]:
 def number_line(summary: Summary) -> Figure | None:
     """What each digit is worth in each place, below what it should be worth."""
     structure = summary.structure
-    if structure is None:
+    if structure is None or not math.isfinite(structure.score.mean):
         return None
     names = place_names(summary.experiment.problem)
     places = [at for at, name in enumerate(names) if name != "sign"]

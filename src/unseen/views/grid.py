@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from unseen.insight.summary import Score, Summary
-from unseen.insight.words import in_signs, percent, place_names
+from unseen.insight.words import decimal, in_signs, percent, place_names
 from unseen.problem.operations import SIGNS
 
 
@@ -28,11 +28,12 @@ class Cell:
         mse = fmean(score.mse for score in self.scores)
         folds = ", ".join(str(fold) for fold in sorted({score.fold for score in self.scores}))
         if len({score.row for score in self.scores}) > 1:
-            return f"{self.name}: {right} right over {len(self.scores)} combinations, MSE {mse:.3f}"
+            mean_of = f"over {len(self.scores)} combinations, MSE {decimal(mse, 3)}"
+            return f"{self.name}: {right} right {mean_of}"
         mean = fmean(score.mean for score in self.scores)
         return (
-            f"{self.name} = {self.scores[0].answer}: {right} right, mean answer {mean:.2f}, "
-            f"MSE {mse:.3f}, unseen in fold {folds}"
+            f"{self.name} = {self.scores[0].answer}: {right} right, mean answer {decimal(mean)}, "
+            f"MSE {decimal(mse, 3)}, unseen in fold {folds}"
         )
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +13,8 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.insight.evidence import Evidence
 from unseen.insight.examples import example_groups
 from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.words import combinations_word, in_signs, percent
+from unseen.insight.words import combinations_word, decimal, in_signs, percent
+from unseen.views.captions import in_short
 from unseen.views.grid import Cell, grid_of
 from unseen.views.tables import describe, fold_tables, footnote, in_figures
 
@@ -68,7 +68,7 @@ def _template() -> Any:
         "in_signs": in_signs,
         "cell_style": cell_style,
         "png": as_data_uri,
-        "number": in_number,
+        "number": decimal,
     }
     return environment.get_template(TEMPLATE)
 
@@ -105,14 +105,16 @@ def partial_folds(summary: Summary) -> list[int]:
 
 def missing_words(summary: Summary, deep_words: str) -> Mapping[str, str]:
     """Why a figure is not there."""
+    digits = "Not every fold's digits have a worth that a fit could find."
+    errors = "There is no error to split, or it is no number."
     probes = deep_words or f"Not computed; 'unseen report {summary.run} --deep' does."
     return {
         "curves": "One epoch makes no curve. With more, --watched-samples 2000 follows unseen "
         "combinations on the way.",
         "quadrants": NOT_RECORDED,
         "predictions": "The predictions are no numbers.",
-        "number-line": NOT_RECORDED,
-        "attribution": NOT_RECORDED,
+        "number-line": NOT_RECORDED if summary.structure is None else digits,
+        "attribution": NOT_RECORDED if summary.blame is None else errors,
         "probes": probes,
     }
 
@@ -129,8 +131,8 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
         (
             names[name],
             in_figures("rounded", summary.quadrants[name]["rounded"].mean),
-            in_figures("mse", summary.quadrants[name]["mse"].mean),
-            in_number(summary.quadrants[name]["mean_error"].mean, 3),
+            decimal(summary.quadrants[name]["mse"].mean, 4),
+            decimal(summary.quadrants[name]["mean_error"].mean, 3),
         )
         for name in QUADRANTS
         if name in summary.quadrants
@@ -143,7 +145,7 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
         (
             name,
             in_figures("rounded", reference.rounded.mean),
-            in_figures("mse", reference.test_mse.mean),
+            decimal(reference.test_mse.mean, 4),
             str(reference.folds),
         )
         for name, reference in summary.baselines.items()
@@ -152,7 +154,7 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     ours = (
         "this run",
         in_figures("rounded", summary.spreads["rounded"].mean),
-        in_figures("mse", summary.spreads["test_mse"].mean),
+        decimal(summary.spreads["test_mse"].mean, 4),
         str(len(summary.results)),
     )
     return [*rows, ours] if rows else []
@@ -171,14 +173,7 @@ def structure_rows(summary: Summary) -> list[tuple[str, str]]:
     }
     if structure.mirror is not None:
         named["gap between (a, b) and (b, a)"] = structure.mirror
-    return [
-        (name, in_number(figure.mean, 3) + _plus_minus(figure.deviation))
-        for name, figure in named.items()
-    ]
-
-
-def _plus_minus(deviation: float | None) -> str:
-    return "" if deviation is None else f" ± {deviation:.3f}"
+    return [(name, in_short(figure)) for name, figure in named.items()]
 
 
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
@@ -192,7 +187,7 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
         "symbols": experiment.problem.symbols,
         "symbols' SHA-256": symbols_sha256,
         "folds done": f"{len(summary.results)} of {summary.fold_count}",
-        "seconds a fold": in_number(summary.spreads["seconds"].mean, 1),
+        "seconds a fold": decimal(summary.spreads["seconds"].mean, 1),
         "device, threads": f"{experiment.device}, {experiment.threads}",
         "settings": experiment.training.model_dump_json().replace('"', "").strip("{}"),
         **recorded,
@@ -217,8 +212,3 @@ def as_data_uri(picture: NDArray[np.uint8]) -> str:
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "PNG")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-
-
-def in_number(value: float, digits: int = 2) -> str:
-    """A number as it is read, with a real minus sign; — where it is none."""
-    return f"{value:.{digits}f}".replace("-", "−") if math.isfinite(value) else "—"
