@@ -102,10 +102,8 @@ def test_the_report_goes_where_it_is_asked_to(a_run: Path):
     told = unseen("report", a_run.name, "--output", "page.html", "--figures", "figures", cwd=here)
     assert told.stdout == "Report: page.html\n"
     assert {path.suffix for path in (here / "figures").iterdir()} == {".svg", ".pdf"}
-    for words in ("latex", "markdown", "csv"):
-        printed = unseen("report", a_run.name, "--format", words, cwd=here)
-        assert printed.returncode == 0
-        assert len(printed.stdout.splitlines()) > 20
+    printed = unseen("report", a_run.name, "--format", "latex", cwd=here)
+    assert printed.stdout.count(r"\begin{tabular}") == 2
     shown = json.loads(unseen("show", a_run.name, "--json", cwd=here).stdout)
     assert shown["insight"]["headline"]
     assert len(shown["folds"]) == 10
@@ -116,7 +114,7 @@ def test_the_report_goes_where_it_is_asked_to(a_run: Path):
 
 def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):
     symbols = write_symbols(tmp_path / "symbols")
-    options = ["--symbols", symbols, "--folds", "1", *SMALL]
+    options = ["--length", "1", "--symbols", symbols, "--folds", "1", *SMALL]
     run = tmp_path / run_json(*options, cwd=tmp_path)["run"]
     looked = unseen("report", run, "--deep", cwd=tmp_path)
     assert looked.returncode == 0, looked.stderr
@@ -136,7 +134,8 @@ def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):
 def test_a_network_of_its_own_is_looked_into_only_when_it_is_named_again(tmp_path: Path):
     (tmp_path / "net.py").write_text(OWN_NETWORK)
     symbols = write_symbols(tmp_path / "symbols")
-    options = ["--symbols", symbols, "--model", "net.py:Net", "--folds", "1", *SMALL]
+    options = ["--symbols", symbols, "--model", "net.py:Net", "--length", "1", "--folds", "1"]
+    options += SMALL
     run = tmp_path / run_json(*options, cwd=tmp_path)["run"]
     (tmp_path / "net.py").rename(tmp_path / "moved.py")
     plain = unseen("report", run, cwd=tmp_path)
@@ -213,8 +212,8 @@ def test_a_run_with_nothing_done_has_no_report(tmp_path: Path):
 def test_a_network_trained_on_a_random_table_gets_nothing_unseen(tmp_path: Path):
     symbols = write_symbols(tmp_path / "symbols")
     document = run_json(
-        "--operation", "table:1", "--symbols", symbols, "--folds", "1-6", "--samples", "40",
-        "--test-samples", "20", "--epochs", "2", "--no-report", "--quiet", cwd=tmp_path,
+        "--operation", "table:1", "--symbols", symbols, "--folds", "1-6", "--samples", "10",
+        "--test-samples", "10", "--epochs", "2", "--no-report", "--quiet", cwd=tmp_path,
     )  # fmt: skip
     insight = document["insight"]
     assert insight["headline"] == "No"

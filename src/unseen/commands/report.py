@@ -38,7 +38,7 @@ def report(
         Parameter(
             negative="",
             help="Also read digits from every layer, and split errors by 100 images a place: "
-            "a minute or so, kept in the run folder.",
+            "some minutes, kept in the run folder.",
         ),
     ] = False,
     model: Annotated[

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
+from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.posing import PosedProblem
 from unseen.insight.attribution import estimate, summarise
@@ -53,7 +54,8 @@ def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
     for fold in evidence.folds:
         if deep_of(fold.deep) is None:
             yield fold.result.fold
-            found = _look_into_fold(evidence, fold, own or model)
+            with torch_threads(evidence.experiment.threads):
+                found = _look_into_fold(evidence, fold, own or model)
             content = found.model_dump_json().encode()
             evidence.folder.save_derived(fold.result.fold, DEEP_FILE, content)
 
@@ -88,6 +90,7 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepF
 def load_network(evidence: Evidence, fold: FoldEvidence, model: str) -> "Answering":
     """The network of a fold with the weights that it ended with."""
     import safetensors.torch
+    import torch
 
     from unseen.learning.modules import Answering
 
@@ -98,8 +101,8 @@ def load_network(evidence: Evidence, fold: FoldEvidence, model: str) -> "Answeri
         network.load_state_dict(safetensors.torch.load(evidence.folder.weights(fold.result.fold)))
     except (RuntimeError, safetensors.SafetensorError) as error:
         raise UnseenError(f"the weights of this run do not fit {model}") from error
-    network.eval()
-    return network
+    # with channels last, convolutions on a CPU take half the time
+    return network.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
 
 
 def _check_answers(
