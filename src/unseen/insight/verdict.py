@@ -124,7 +124,8 @@ def _place(
     commands = " and ".join(f"'{baseline_command(name, experiment.problem)}'" for name in missing)
     guessed = f"One and the same answer to everything would get {percent(guess)} at best"
     run = f"{commands} would place it between memory and perfect composition" if commands else ""
-    return "; ".join(part for part in (known, guessed, run) if part) + "."
+    parts = [part for part in (known, guessed, run) if part]
+    return "; ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])]) + "."
 
 
 def _sight(experiment: Experiment) -> str:

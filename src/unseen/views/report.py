@@ -189,7 +189,9 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
         "folds done": f"{len(summary.results)} of {summary.fold_count}",
         "seconds a fold": decimal(summary.spreads["seconds"].mean, 1),
         "device, threads": f"{experiment.device}, {experiment.threads}",
-        "settings": experiment.training.model_dump_json().replace('"', "").strip("{}"),
+        "settings": ", ".join(
+            f"{name.replace('_', ' ')} {value}" for name, value in experiment.training
+        ),
         **recorded,
     }
 
