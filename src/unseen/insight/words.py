@@ -37,7 +37,7 @@ def in_signs(combination: Sequence[int | None]) -> str:
     said = ["…" if value is None else SIGNS.get(value, str(value)) for value in combination]
     if any(value in SIGNS for value in combination):
         return " ".join(said)
-    return f"({', '.join(said)})"
+    return f"({', '.join(said)})" if len(said) > 1 else said[0]
 
 
 def percent(share: float, digits: int = 1) -> str:

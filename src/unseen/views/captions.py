@@ -97,15 +97,15 @@ def attribution(summary: Summary) -> str:
         return ""
     names = place_names(summary.experiment.problem)
     misread = ", ".join(
-        f"{name} {part:.3f}" for name, part in zip(names, blame.misread, strict=True)
+        f"{name} {decimal(part, 3)}" for name, part in zip(names, blame.misread, strict=True)
     )
     return (
-        f"A mean squared error of {blame.mse:.3f} on unseen combinations, split exactly by showing "
-        f"{summary.blame_images} images in each place beside all others. Misread: what depends on "
-        f"the image in one place ({misread}). Wrong: what all images have in common "
-        f"({blame.wrong:.3f}), less the shift that seen combinations have as well "
-        f"({blame.shift:.3f}). "
-        f"Interplay: the rest ({blame.interplay:.3f}). A part near 0 may come out below it."
+        f"A mean squared error of {decimal(blame.mse, 3)} on unseen combinations, split exactly by "
+        f"showing {summary.blame_images} images in each place beside all others. Misread: what "
+        f"depends on the image in one place ({misread}). Wrong: what all images have in common "
+        f"({decimal(blame.wrong, 3)}), less the shift that seen combinations have as well "
+        f"({decimal(blame.shift, 3)}). Interplay: the rest ({decimal(blame.interplay, 3)}). "
+        "A part near 0 may come out below it."
     )
 
 

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from unseen.insight.published import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.summary import QUADRANTS, Summary
@@ -31,6 +31,7 @@ QUADRANT_NAMES = {
     "unseen_train": "unseen,\ntrain",
     "unseen_test": "unseen,\ntest",
 }
+ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
 MOST_DOTS = 400
 MOST_DIGITS_ON_A_LINE = 20
 
@@ -167,9 +168,13 @@ def curves(summary: Summary) -> Figure | None:
         with np.errstate(all="ignore"):
             place.plot(epochs, np.mean(folds, axis=0), color=colour, linewidth=2, label=name)
     place.set(xlabel="epoch", ylabel="mean squared error")
+    place.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     if all(value > 0 for folds in lines.values() for fold in folds for value in fold):
         place.set_yscale("log")
-    place.legend(frameon=False, labelcolor=INK)
+        place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        place.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        place.yaxis.set_minor_locator(NullLocator())
+    place.legend(frameon=False, labelcolor=INK, ncols=2, **ABOVE)
     return figure
 
 
@@ -192,7 +197,7 @@ def predictions(summary: Summary) -> Figure | None:
     for axis in (place.xaxis, place.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
     place.set(xlabel="answer", ylabel="prediction")
-    place.legend(frameon=False, labelcolor=INK, loc="upper left")
+    place.legend(frameon=False, labelcolor=INK, fontsize=8, ncols=3, **ABOVE)
     return figure
 
 

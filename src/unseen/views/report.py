@@ -2,6 +2,7 @@
 
 import base64
 import io
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,6 +40,7 @@ def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") ->
         done=done_words(summary),
         tables=fold_tables(summary.experiment, summary.results),
         footnote=footnote(summary.experiment),
+        test_error=test_error_words(summary),
         grid=grid_of(summary),
         figures=figures,
         drawings=FIGURES,
@@ -95,6 +97,16 @@ def done_words(summary: Summary) -> str:
         f"{done} of {whole} {folds if whole == 1 else 'folds'} done: what is said here is about "
         "the combinations that were unseen in them."
     )
+
+
+def test_error_words(summary: Summary) -> str:
+    """The mean squared error over combinations; nothing where it has no interval."""
+    mean, low, high = (
+        decimal(value, 4) for value in (summary.mse.mean, summary.mse.low, summary.mse.high)
+    )
+    if not math.isfinite(summary.mse.low):
+        return ""
+    return f"Test MSE over combinations: {mean} (95 % interval {low} to {high})."
 
 
 def partial_folds(summary: Summary) -> list[int]:
