@@ -1,5 +1,5 @@
 # `make run` and `make test` need nothing before them: the environment is made where it is missing.
-.PHONY: setup run test check bench example clean
+.PHONY: setup run test check bench results example clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,6 +26,9 @@ example: $(READY)  ## the example report of docs/, from a finished run: RUN=fast
 
 bench: $(READY) $(BENCH)/.tried  ## ours against the notebook's in Keras; ARGS=--quick for 3 minutes
 	$(BIN)/python benchmarks/bench.py $$(test -f $(BENCH)/.ready && echo --keras $(BENCH)/bin/python) $(ARGS)
+
+results: $(READY)  ## every row of docs/results.md, hours in all; ARGS="--only fast" for some
+	$(BIN)/python scripts/results.py $(ARGS)
 
 setup: $(READY)
 

@@ -109,7 +109,7 @@ def outcome(
     }
     quadrants = {}
     if recorded:
-        arrays["means"] = combination_means(answer, posed, streams)
+        arrays["means"] = combination_means(answer, posed, streams, 400)
         arrays["table_rows"], arrays["tables"] = prediction_tables(answer, posed, streams, 100)
         samples = quadrant_samples(experiment.problem, streams)
         quadrants = {name: measured(answer(each), each) for name, each in samples.items()}

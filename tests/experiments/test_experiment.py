@@ -53,7 +53,8 @@ CHANGES = [
     *({"problem": change} for change in (
         {"length": 3}, {"split_seed": 1}, {"unseen": 9}, {"operation": "subtract"},
         {"split": "mirror"}, {"split": "listed", "unseen_list": ((1, 2),)},
-        {"samples_per_combination": 5}, {"test_samples_per_combination": 5}, {"development": True, "split_seed": 1},
+        {"samples_per_combination": 5}, {"test_samples_per_combination": 5},
+        {"development": True, "split_seed": 1},
     )),
     *({"training": change} for change in (
         {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},

@@ -120,9 +120,12 @@ def fold_steps(
             "images": unseen.images,
         }
         if experiment.training.model != "nearest":  # which takes minutes for these
-            arrays["means"] = combination_means(learnt.answer, posed, streams)
+            arrays["means"] = combination_means(learnt.answer, posed, streams, len(unseen) // 5)
             arrays["table_rows"], arrays["tables"] = prediction_tables(
-                learnt.answer, posed, streams
+                learnt.answer,
+                posed,
+                streams,
+                predictions=experiment.problem.test_samples_per_combination * 5 // 4,
             )
     measures = {name: measure(predictions, unseen.answers) for name, measure in METRICS.items()}
     result = FoldResult(

@@ -13,16 +13,20 @@ from unseen.problem.symbols import Handwriting
 
 Answer = Callable[[Samples], NDArray[np.float32]]
 
-MEAN_SAMPLES = 4_000  # over all combinations, and one of each at the least
 MOST_TABLES = 10  # of a fold's unseen combinations
-TABLE_PREDICTIONS = 2_500  # a table: 50 × 50 for pairs, 13 × 13 × 13 for three
+MOST_IMAGES = 100  # in each place of a table
 
 
-def combination_means(answer: Answer, posed: PosedProblem, streams: Streams) -> NDArray[np.float64]:
-    """The mean answer to every combination, seen or not, in test handwriting."""
+def combination_means(
+    answer: Answer, posed: PosedProblem, streams: Streams, samples: int
+) -> NDArray[np.float64]:
+    """The mean answer to every combination, seen or not, in test handwriting.
+
+    So many samples are shared out among them, one for each at the least.
+    """
     table = posed.combinations
     every = np.arange(len(table.digits))
-    each = max(1, MEAN_SAMPLES // len(every))
+    each = max(1, samples // len(every))
     rng = streams.numpy("combination means")
     predictions = answer(draw_samples(table, every, posed.bank.test, each, rng))
     means: NDArray[np.float64] = predictions.reshape(-1, each).mean(axis=1, dtype=np.float64)
@@ -30,17 +34,18 @@ def combination_means(answer: Answer, posed: PosedProblem, streams: Streams) -> 
 
 
 def prediction_tables(
-    answer: Answer, posed: PosedProblem, streams: Streams, predictions: int = TABLE_PREDICTIONS
+    answer: Answer, posed: PosedProblem, streams: Streams, predictions: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
     """For some unseen combinations, the answers to every choice of some test images in each place.
 
-    Returns their rows and the answers, for pairs (rows, left images, right images).
+    Returns their rows and the answers, for pairs (rows, left images, right images): so many
+    predictions a table at the most, 50 × 50 or 13 × 13 × 13 for 2,500.
     """
     unseen = posed.folds[streams.fold - 1].unseen
     rng = streams.numpy("prediction tables")
     rows = np.sort(rng.permutation(unseen)[:MOST_TABLES])
     places = posed.combinations.digits.shape[1]
-    images = max(2, min(100, int(predictions ** (1 / places) + 1e-9)))
+    images = max(2, min(MOST_IMAGES, int(predictions ** (1 / places) + 1e-9)))
     tables = [answer(all_of(posed, row, images, rng)).reshape((images,) * places) for row in rows]
     return rows, np.stack(tables)
 

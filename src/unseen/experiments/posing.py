@@ -14,7 +14,7 @@ from unseen.problem.splits import Fold, all_combinations, split_folds
 from unseen.problem.symbols import SymbolBank, development_bank, load_symbols, with_signs
 
 MOST_SAMPLES = 20_000_000
-MOST_QUADRANT_SAMPLES = 4_000
+QUADRANT_SHARE = 0.2  # of as many samples as the test has
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,14 @@ def quadrant_samples(problem: Problem, streams: Streams) -> dict[str, Samples]:
     """Fresh draws of seen and of unseen combinations, in train and in test handwriting."""
     posed = pose(problem)
     fold = posed.folds[streams.fold - 1]
+    room = max(20, round(QUADRANT_SHARE * problem.test_samples_per_combination * len(fold.unseen)))
     quadrants = {}
     for combinations, rows in (("seen", fold.seen), ("unseen", fold.unseen)):
         for handwriting, half in (("train", posed.bank.train), ("test", posed.bank.test)):
             name = f"{combinations}_{handwriting}"
             rng = streams.numpy(f"quadrant {name}")
             # as many of each combination as there is room for; of very many, some
-            some = rng.permutation(rows)[:MOST_QUADRANT_SAMPLES]
-            each = max(1, MOST_QUADRANT_SAMPLES // len(some))
+            some = rng.permutation(rows)[:room]
+            each = max(1, room // len(some))
             quadrants[name] = draw_samples(posed.combinations, np.sort(some), half, each, rng)
     return quadrants

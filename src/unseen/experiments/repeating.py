@@ -34,9 +34,15 @@ def command_of(experiment: Experiment, folds: Sequence[int] = ()) -> str | None:
 
 
 def baseline_command(name: str, problem: Problem) -> str:
-    """The command that asks a baseline the same question."""
-    asked = PRESETS[name]().model_copy(update={"problem": problem})
-    return command_of(asked) or f"unseen run {name}"
+    """The command that asks a baseline the same question.
+
+    How many samples it sees is its own matter, where there are few enough combinations.
+    """
+    preset = PRESETS[name]()
+    if problem.length <= 2:
+        own = ("samples_per_combination", "test_samples_per_combination")
+        problem = problem.model_copy(update={each: getattr(preset.problem, each) for each in own})
+    return command_of(preset.model_copy(update={"problem": problem})) or f"unseen run {name}"
 
 
 def in_ranges(folds: Sequence[int]) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unseen.learning.modules import Answering
 
 TABLE_PREDICTIONS = 10_000  # 100 × 100 images for a pair
+MEAN_SAMPLES = 4_000
 PROBE_TRAIN_SAMPLES, PROBE_TEST_SAMPLES = 2_000, 1_000
 PROBED_AT_ONCE = 125
 UNCHANGING = ("Flatten", "FlattenLast", "Dropout", "Identity")
@@ -79,7 +80,8 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepF
         estimate(table, float(answers[row])) for row, table in zip(rows, tables, strict=True)
     ]
     means = fold.arrays.get("means")
-    means = combination_means(answer, posed, streams) if means is None else means
+    if means is None:
+        means = combination_means(answer, posed, streams, MEAN_SAMPLES)
     return DeepFold(
         images=tables.shape[1],
         blame=summarise(attributions, bias(means, answers, fold.seen)[0]),

@@ -1,0 +1,106 @@
+"""Problems beyond the paper's, through the real command."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, run_json, unseen
+
+NET = """
+import torch
+from pathlib import Path
+Path({marker!r}).open("a").write("built ")
+class Net(torch.nn.Sequential):
+    def __init__(self, length, height, width):
+        super().__init__(torch.nn.Flatten(), torch.nn.Linear(height * width, 1))
+"""
+
+
+def refused(*arguments: str | Path, cwd: Path) -> str:
+    """The one line of a command that must not work; and nothing may be left behind."""
+    ended = unseen("run", *arguments, *SMALL, cwd=cwd)
+    assert ended.returncode == 2, ended.stderr
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1, ended.stderr
+    assert not (cwd / "runs").exists()
+    return ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--operation", "mul"], "unknown operation 'mul'"),
+        (["--operation", "a / b"], "a / b divides by zero for (0, 0)"),
+        (["--operation", "a + c"], "c is the 3rd symbol, but pictures have 2"),
+        (["--operation", "__import__('os')"], "no arithmetic expression"),
+        (["--operation", "shown:+", "--length", "3"], "between two digits"),
+        (["--split", "nowhere.txt"], "unknown split 'nowhere.txt'"),
+        (["--split", "answer", "--operation", "7"], "would leave 0 of 100"),
+        (["--split", "answer", "--unseen", "5"], "leave out --unseen"),
+        (["--unseen", "91"], "from 1 to 90 of 100"),
+        (["--unseen", "0"], "--unseen must be at least 1, not 0"),
+        (["--model", "nowhere.py:Net"], "nowhere.py"),
+        (["--model", "nothing"], "unknown model 'nothing'"),
+        (["--symbols", "domino"], "did you mean 'dominoes'?"),
+        (["--distortion", "-1"], "--distortion must be at least 0"),
+        (["--averaged-epochs", "2"], "there are 1"),
+        (["--model", "towers", "--length", "0"], "--length must be at least 1"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(arguments, words, tmp_path: Path):
+    assert words in refused(*arguments, cwd=tmp_path)
+
+
+def test_signs_are_shown_and_named(tmp_path: Path):
+    document = run_json(
+        "--operation", "shown:+,-,*", "--symbols", "dominoes", "--folds", "2", *SMALL, cwd=tmp_path
+    )
+    unseen_ones = document["folds"][0]["unseen"]
+    assert len(unseen_ones) == 30
+    assert {sign for _, sign, _ in unseen_ones} <= {"+", "-", "*"}
+    assert document["experiment"]["problem"]["operation"] == "shown:+,-,*"
+    assert document["paper"]["rounded"] is None
+
+
+def test_a_list_of_combinations_stays_with_the_run(tmp_path: Path):
+    (tmp_path / "held_out.txt").write_text("3 4\n4 3\n")
+    document = run_json("--split", "held_out.txt", *SMALL, cwd=tmp_path)
+    assert [fold["unseen"] for fold in document["folds"]] == [[[3, 4], [4, 3]]]
+    (tmp_path / "held_out.txt").unlink()
+    shown = unseen("show", document["run"], "--json", cwd=tmp_path)
+    assert json.loads(shown.stdout)["folds"][0]["unseen"] == [[3, 4], [4, 3]]
+
+
+def test_a_run_says_what_its_split_gives_away_and_warns(tmp_path: Path):
+    ended = unseen("run", "--split", "position", "--folds", "1", *SMALL[:-1], cwd=tmp_path)
+    assert ended.returncode == 0
+    assert "digits never seen in a place: 0 in place 1 (fold 1)" in ended.stderr
+    assert "warning: the seen combinations leave open what 10 of the 10" in ended.stderr
+    again = unseen("run", "--split", "position", "--folds", "1", *SMALL, cwd=tmp_path)
+    assert again.stderr == ""
+
+
+def test_a_model_of_ones_own_runs_and_is_never_run_again_unasked(tmp_path: Path):
+    marker = tmp_path / "marker"
+    (tmp_path / "my_net.py").write_text(NET.format(marker=str(marker)))
+    arguments = ("--model", "my_net.py:Net", "--folds", "1", *SMALL)
+    document = run_json(*arguments, cwd=tmp_path)
+    assert document["experiment"]["training"]["model"].endswith("my_net.py:Net")
+    assert marker.read_text()
+    marker.unlink()
+    shown = unseen("show", document["run"], cwd=tmp_path)
+    assert "your own" in shown.stdout
+    assert unseen("runs", cwd=tmp_path).returncode == 0
+    assert not marker.exists()
+    (tmp_path / "my_net.py").write_text(NET.format(marker=str(marker)) + "# changed\n")
+    assert run_json(*arguments, cwd=tmp_path)["run"] != document["run"]
+
+
+def test_baselines_stand_in_the_same_tables(tmp_path: Path):
+    for preset in ("mean", "nearest"):
+        ended = unseen("run", preset, "--folds", "1-2", *SMALL, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        assert f"model {preset} (baseline" in " ".join(ended.stdout.split())
+    listed = unseen("runs", cwd=tmp_path).stdout
+    assert "nearest (baseline)" in listed
