@@ -1,5 +1,5 @@
 # `make run` and `make test` need nothing before them: the environment is made where it is missing.
-.PHONY: setup run test check bench results clean
+.PHONY: setup run test check bench results example clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,6 +18,11 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+RUN ?= fast
+RUNS ?= runs
+example: $(READY)  ## the example report of docs/, from a finished run: RUN=fast RUNS=runs
+	$(BIN)/python scripts/make_example.py $(RUN) $(RUNS)
 
 bench: $(READY) $(BENCH)/.tried  ## ours against the notebook's in Keras; ARGS=--quick for 3 minutes
 	$(BIN)/python benchmarks/bench.py $$(test -f $(BENCH)/.ready && echo --keras $(BENCH)/bin/python) $(ARGS)

@@ -16,7 +16,7 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 
 SMALL = [
-    *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--quiet"),
+    *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--no-report", "--quiet"),
 ]
 
 

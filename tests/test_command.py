@@ -21,7 +21,7 @@ MEASURES = {"test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one"
 
 def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: Path):
     document = run_json("--symbols", symbols, "--folds", "1,3-4", *SMALL, cwd=tmp_path)
-    assert document.keys() == {"run", "experiment", "folds", "mean", "paper"}
+    assert document.keys() == {"run", "experiment", "folds", "mean", "paper", "insight"}
     assert [fold["fold"] for fold in document["folds"]] == [1, 3, 4]
     for fold in document["folds"]:
         assert fold.keys() == MEASURES | {"fold", "unseen", "quadrants"}

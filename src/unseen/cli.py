@@ -29,6 +29,16 @@ app.command(
 )
 app.command("unseen.commands.show:runs", name="runs", help="List what was run.")
 app.command("unseen.commands.show:show", name="show", help="Print the tables of a run again.")
+app.command(
+    "unseen.commands.report:report",
+    name="report",
+    help="Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
+)
+app.command(
+    "unseen.commands.compare:compare",
+    name="compare",
+    help="Compare runs of one problem, combination by combination.",
+)
 
 
 def command(arguments: list[str] | None = None) -> int:

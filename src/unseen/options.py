@@ -7,14 +7,10 @@ from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.repeating import option_of
 from unseen.learning.models import is_own
 from unseen.problem.splits import find_split
 from unseen.problem.symbols import canonical_symbols
-
-OPTION_OF_SETTING = {
-    "samples_per_combination": "--samples",
-    "test_samples_per_combination": "--test-samples",
-}
 
 
 def parse_folds(text: str | None, count: int) -> list[int]:
@@ -73,5 +69,4 @@ def in_one_line(error: ValidationError) -> str:
     if says is None:
         return fault["msg"].removeprefix("Value error, ")
     setting = str(fault["loc"][-1])
-    option = OPTION_OF_SETTING.get(setting, "--" + setting.replace("_", "-"))
-    return f"{option} {says.format(**limits)}, not {fault['input']}"
+    return f"{option_of(setting)} {says.format(**limits)}, not {fault['input']}"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 
 from cyclopts import Parameter
 
-from unseen.commands.output import AsJson, RunsDir, errors, say
+from unseen.commands.output import AsJson, RunsDir, emit, errors, say
 from unseen.commands.show import print_run
 from unseen.errors import UnseenError, unknown
 from unseen.experiments.cross_validation import cross_validate
@@ -125,6 +125,7 @@ def run(
     device: Annotated[str | None, Parameter(help="cpu, cuda, cuda:1, mps.")] = None,
     runs_dir: RunsDir = Path("runs"),
     fresh: Annotated[bool, Parameter(negative="", help="Forget what was run before.")] = False,
+    report: Annotated[bool, Parameter(help="End with a page of what it shows.")] = True,
     json: AsJson = False,
     quiet: Annotated[bool, Parameter(negative="", help="No progress display.")] = False,
 ) -> None:
@@ -163,7 +164,9 @@ def run(
         device=device,
         threads=threads,
     )
-    _run(experiment, folds, jobs, runs_dir, fresh=fresh, json=json, quiet=quiet)
+    folder = _run(experiment, folds, jobs, runs_dir, fresh=fresh, json=json, quiet=quiet)
+    if report:
+        end_with_report(folder, silent=json)
 
 
 def _run(
@@ -175,7 +178,7 @@ def _run(
     fresh: bool,
     json: bool,
     quiet: bool,
-) -> None:
+) -> RunFolder:
     check_device(experiment.device)
     if experiment.problem.symbols == "fashion-mnist" and find_fashion_mnist() is None:
         show_download(fetch_fashion_mnist, errors, quiet=quiet)
@@ -199,6 +202,22 @@ def _run(
         raise
     executor.shutdown()
     print_run(folder, chosen, json=json)
+    return folder
+
+
+def end_with_report(folder: RunFolder, *, silent: bool) -> None:
+    """Write the page of a run; that it cannot be written is no fault of the run."""
+    from unseen.commands.report import evidence_of, write_report
+    from unseen.insight.summary import sum_up
+
+    try:
+        evidence = evidence_of(folder)
+        path = write_report(evidence, sum_up(evidence))
+    except Exception as error:
+        say(f"the run is done, but its report is not: {error}")
+        return
+    if not silent:
+        emit(f"Report: {path}")
 
 
 def check_network(model: str, posed: PosedProblem) -> None:

@@ -1,8 +1,9 @@
 """The run folder: the only code that knows its layout on disk.
 
     runs/<name>-<fingerprint>/
-      experiment.json  environment.json
+      experiment.json  environment.json  report.html
       folds/03/  result.json  predictions.npz  model.safetensors
+                 deep.json                     (worked out from them on demand)
                  checkpoint  progress.json     (while it is under way)
                  lock
 
@@ -124,6 +125,25 @@ class RunFolder:
         except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
             raise DamagedFileError(path) from error
 
+    def weights(self, fold: int) -> bytes:
+        """The weights that a finished fold left, as safetensors."""
+        path = self._fold(fold) / "model.safetensors"
+        if (content := read_file(path)) is None:
+            raise DamagedFileError(path)
+        return content
+
+    def derived(self, fold: int, name: str) -> bytes | None:
+        """What was worked out from a fold before; None if its result is no longer the same."""
+        folder = self._fold(fold)
+        key, _, content = (read_file(folder / name) or b"").partition(b"\n")
+        return content if key == self._key(fold) and content else None
+
+    def save_derived(self, fold: int, name: str, content: bytes) -> None:
+        write_whole(self._fold(fold) / name, self._key(fold) + b"\n" + content)
+
+    def _key(self, fold: int) -> bytes:
+        return sha256(read_file(self._fold(fold) / "result.json") or b"").encode()
+
     def results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
         """The results of all folds that are done, in order, and what is damaged."""
         results, damages = [], []
@@ -194,7 +214,7 @@ class RunFolder:
 
     def discard_result(self, fold: int) -> None:
         """Forget what a fold came to: its result first, so that it is never half there."""
-        for name in ("result.json", "predictions.npz", "model.safetensors"):
+        for name in ("result.json", "predictions.npz", "model.safetensors", "deep.json"):
             remove(self._fold(fold) / name)
 
     def tidy(self, fold: int) -> None:
@@ -231,6 +251,10 @@ class RunFolder:
 
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"
+
+    @property
+    def report_file(self) -> Path:
+        return self.path / "report.html"
 
     @property
     def _experiment_file(self) -> Path:

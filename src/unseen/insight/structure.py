@@ -134,8 +134,7 @@ def probe(
     The reader is a ridge classifier on standardised features, the same as scikit-learn's, without
     the second that its import takes. Of more than 1,024 features it is shown 1,024 random sums.
     """
-    if train.shape[1] > MOST_FEATURES:
-        train, test = _mixed(train, seed), _mixed(test, seed)
+    train, test = narrowed(train, seed), narrowed(test, seed)
     with np.errstate(all="ignore"):
         middle, scale = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64)
         # a feature that never varies says nothing
@@ -152,8 +151,10 @@ def probe(
     return tuple(np.mean(classes[scores.argmax(axis=2)] == test_digits, axis=0).tolist())
 
 
-def _mixed(activations: Activations, seed: int) -> Floats:
-    """Each feature, with a sign at random, in one of so many sums at random."""
+def narrowed(activations: Activations, seed: int = 0) -> Activations:
+    """Of very many features, 1,024 sums: each feature, with a sign at random, in one of them."""
+    if activations.shape[1] <= MOST_FEATURES:
+        return activations
     rng = np.random.default_rng(seed)
     count = activations.shape[1]
     order, signs = rng.permutation(count), rng.choice(np.asarray([-1, 1], np.float32), count)

@@ -2,18 +2,27 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
+from unseen.insight.intervals import Interval
 from unseen.insight.published import PAPER_MEAN, is_the_papers_problem
-from unseen.insight.statistics import MEASURES, over_folds
+from unseen.insight.statistics import MEASURES, Spread, over_folds
+from unseen.insight.summary import Summary
+from unseen.insight.values import Structure
+from unseen.insight.words import place_names
 
 
-def run_json(path: Path, experiment: Experiment, results: Sequence[FoldResult]) -> str:
-    """Everything that the tables say, and which combinations were unseen in each fold."""
+def run_json(
+    path: Path,
+    experiment: Experiment,
+    results: Sequence[FoldResult],
+    summary: Summary | None = None,
+) -> str:
+    """Everything that the tables say, which combinations were unseen, and what it all shows."""
     means = over_folds(results)
     comparable = is_the_papers_problem(experiment.problem)
     document = {
@@ -27,8 +36,87 @@ def run_json(path: Path, experiment: Experiment, results: Sequence[FoldResult]) 
         ],
         "mean": {name: number(means[name].mean) if means else None for name in MEASURES},
         "paper": PAPER_MEAN if comparable else dict.fromkeys(MEASURES),
+        "insight": None if summary is None else insight_json(summary),
     }
     return json.dumps(document, indent=2)
+
+
+def insight_json(summary: Summary) -> dict[str, Any]:
+    """What the run shows: the verdict and the figures behind it."""
+    return {
+        "verdict": summary.verdict.text,
+        "headline": summary.verdict.headline,
+        "rounded": interval_json(summary.rounded),
+        "mse": interval_json(summary.mse),
+        "best_constant": summary.guess,
+        "baselines": {
+            name: {
+                "rounded": reference.rounded.mean,
+                "test_mse": number(reference.test_mse.mean),
+                "folds": reference.folds,
+            }
+            for name, reference in summary.baselines.items()
+        },
+        "quadrants": {name: spreads_json(measures) for name, measures in summary.quadrants.items()},
+        "attribution": attribution_json(summary),
+        "structure": None if summary.structure is None else structure_json(summary.structure),
+        "probes": [
+            {"layer": probe.layer, "places": [number(place.mean) for place in probe.places]}
+            for probe in summary.probes
+        ],
+    }
+
+
+def attribution_json(summary: Summary) -> dict[str, Any] | None:
+    """The mean squared error of unseen combinations and its parts."""
+    blame = summary.blame
+    if blame is None:
+        return None
+    names = place_names(summary.experiment.problem)
+    return {
+        "images": summary.blame_images,
+        "mse": number(blame.mse),
+        "misread": {name: number(part) for name, part in zip(names, blame.misread, strict=True)},
+        "wrong": number(blame.wrong),
+        "shift": number(blame.shift),
+        "interplay": number(blame.interplay),
+    }
+
+
+def structure_json(structure: Structure) -> dict[str, Any]:
+    """What mean answers show of how digits make an answer."""
+    figures = {
+        "additivity": structure.score,
+        "additivity_gap": structure.gap,
+        "seen_mean_error": structure.seen_bias,
+        "unseen_mean_error": structure.unseen_bias,
+    }
+    mirror = {} if structure.mirror is None else {"mirror_gap": structure.mirror}
+    return spreads_json(figures | mirror) | {
+        "true_additivity": number(structure.true_score),
+        "values": [
+            {"place": place, "digit": digit, "worth": number(worth.mean)}
+            for (place, digit), worth in structure.values.items()
+        ],
+    }
+
+
+def spreads_json(figures: Mapping[str, Spread]) -> dict[str, Any]:
+    return {
+        name: {
+            "mean": number(figure.mean),
+            "deviation": None if figure.deviation is None else number(figure.deviation),
+        }
+        for name, figure in figures.items()
+    }
+
+
+def interval_json(interval: Interval) -> dict[str, Any]:
+    return {
+        "mean": number(interval.mean),
+        "low": number(interval.low),
+        "high": number(interval.high),
+    }
 
 
 def number(value: float) -> Any:

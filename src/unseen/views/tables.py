@@ -1,6 +1,7 @@
 """A run as tables on the console, the paper's figures beside ours."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
@@ -28,14 +29,15 @@ ACCURACIES = {
     "within_one": "within one",
 }
 ERRORS = {"test_mse": "test MSE", "train_mse": "train MSE"}
+PAPER = "paper"
 
 
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
     """What was run, its accuracy and its error by fold, and what the paper's columns are."""
     return Group(
         Text(describe(experiment, results), style="bold"),
-        fold_table("\nAccuracy on unseen combinations", ACCURACIES, experiment, results),
-        fold_table("Mean squared error", ERRORS, experiment, results),
+        Text(),
+        *(_on_console(table, len(results)) for table in fold_tables(experiment, results)),
         Text(footnote(experiment), style="dim"),
     )
 
@@ -75,10 +77,24 @@ def footnote(experiment: Experiment) -> str:
     return " ".join(lines)
 
 
-def fold_table(
+@dataclass(frozen=True)
+class FoldTable:
+    """A row a fold, then mean and deviation where there are folds: what every view prints."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def fold_tables(experiment: Experiment, results: Sequence[FoldResult]) -> list[FoldTable]:
+    """The paper's two tables for a run, the paper's figures beside ours where it has any."""
+    columns = {"Accuracy on unseen combinations": ACCURACIES, "Mean squared error": ERRORS}
+    return [_fold_table(title, each, experiment, results) for title, each in columns.items()]
+
+
+def _fold_table(
     title: str, columns: dict[str, str], experiment: Experiment, results: Sequence[FoldResult]
-) -> Table:
-    """A row a fold, then mean and deviation; the paper's beside each measure where it has one."""
+) -> FoldTable:
     rows_known = has_the_papers_folds(experiment.problem)
     rows: list[tuple[str, dict[str, float | None], dict[str, float | None]]] = [
         (
@@ -100,20 +116,36 @@ def fold_table(
             for heading, figure in (("mean", "mean"), ("±", "deviation"))
         ]
     with_paper = is_the_papers_problem(experiment.problem)
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("fold", justify="right")
+    headings = ["fold"]
     for heading in columns.values():
-        table.add_column(heading, justify="right")
+        headings += [heading, PAPER] if with_paper else [heading]
+    return FoldTable(
+        title, tuple(headings), tuple(_cells(*row, with_paper=with_paper) for row in rows)
+    )
+
+
+def _cells(
+    heading: str,
+    ours: dict[str, float | None],
+    papers: dict[str, float | None],
+    *,
+    with_paper: bool,
+) -> tuple[str, ...]:
+    cells = [heading]
+    for name, value in ours.items():
+        cells.append(in_figures(name, value))
         if with_paper:
-            table.add_column("paper", justify="right", style="dim")
-    for place, (heading, mine, theirs) in enumerate(rows, start=1):
-        cells = [heading]
-        for name in columns:
-            cells.append(in_figures(name, mine[name]))
-            if with_paper:
-                cells.append(in_figures(name, theirs.get(name)))
-        table.add_row(*cells, end_section=place == len(results))
-    return table
+            cells.append(in_figures(name, papers.get(name)))
+    return tuple(cells)
+
+
+def _on_console(table: FoldTable, folds: int) -> Table:
+    shown = Table(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    for heading in table.headings:
+        shown.add_column(heading, justify="right", style="dim" if heading == PAPER else "")
+    for place, cells in enumerate(table.rows, start=1):
+        shown.add_row(*cells, end_section=place == folds)
+    return shown
 
 
 def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:

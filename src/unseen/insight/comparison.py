@@ -1,0 +1,72 @@
+"""Runs of one problem, compared combination by combination."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unseen.errors import UnseenError
+from unseen.insight.intervals import Comparison, paired_comparison
+from unseen.insight.references import different_settings
+from unseen.insight.summary import BOOTSTRAP_DRAWS, Score, Summary
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """A run less the first one, over the combinations that were unseen in the same folds."""
+
+    first: str
+    run: str
+    rounded: Comparison
+    mse: Comparison
+    folds: int
+
+
+def compare_runs(summaries: Sequence[Summary]) -> list[RunComparison]:
+    """Every run against the first; refuses runs that were asked something else."""
+    first, *others = summaries
+    for other in others:
+        _refuse_incomparable(first, other)
+    return [_compare(first, other) for other in others]
+
+
+def _refuse_incomparable(first: Summary, other: Summary) -> None:
+    ours, theirs = first.experiment.problem, other.experiment.problem
+    if different := different_settings(ours, theirs):
+        name = different[0]
+        raise UnseenError(
+            f"{first.run} and {other.run} cannot be compared, they answer different questions: "
+            f"{name.replace('_', ' ')} {_shown(getattr(ours, name))} "
+            f"and {_shown(getattr(theirs, name))}"
+        )
+    if first.run == other.run:
+        raise UnseenError(f"{first.run} cannot be compared with itself")
+    if not {_key(score) for score in first.scores} & {_key(score) for score in other.scores}:
+        raise UnseenError(
+            f"{first.run} and {other.run} cannot be compared: they have no finished fold in common"
+        )
+
+
+def _shown(value: object) -> str:
+    words = str(value)
+    return words if len(words) <= 60 else words[:57] + "…"
+
+
+def _compare(first: Summary, other: Summary) -> RunComparison:
+    folds = {_key(score): score.fold for score in other.scores}
+    rounds = min(10_000, max(1_000, BOOTSTRAP_DRAWS // len(folds)))
+
+    def compared(measure: str) -> Comparison:
+        ours, theirs = (
+            {_key(score): float(getattr(score, measure)) for score in run.scores}
+            for run in (other, first)
+        )
+        return paired_comparison(ours, theirs, folds, rounds=rounds)
+
+    common = {score.fold for score in first.scores} & set(folds.values())
+    return RunComparison(
+        first.run, other.run, compared("rounded"), compared("mse"), folds=len(common)
+    )
+
+
+def _key(score: Score) -> tuple[int, ...]:
+    """A combination in a fold: it may be unseen in several."""
+    return score.fold, score.row

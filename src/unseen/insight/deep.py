@@ -1,0 +1,54 @@
+"""What takes longer than a report should, worked out on demand and kept in the run folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from unseen.insight.attribution import Blame
+from unseen.insight.statistics import Spread, spread
+
+DEEP_FILE = "deep.json"
+
+
+class DeepFold(BaseModel):
+    """A fold looked into: its errors from many images, and digits read from its layers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+    images: int  # in each place
+    blame: Blame
+    probes: dict[str, tuple[float, ...]]  # layer -> by place, the share read right
+
+
+@dataclass(frozen=True)
+class MeanProbe:
+    """How well a linear reader of a layer tells the digit of each place, over folds."""
+
+    layer: str
+    places: tuple[Spread, ...]
+
+
+def deep_of(kept: bytes | None) -> DeepFold | None:
+    """What was kept of a fold, if it was and can be read."""
+    if kept is None:
+        return None
+    try:
+        return DeepFold.model_validate_json(kept)
+    except ValidationError:
+        return None
+
+
+def mean_probes(folds: Sequence[DeepFold | None]) -> tuple[MeanProbe, ...]:
+    """The probes of all folds, layer by layer; empty where a fold has none."""
+    known = [fold for fold in folds if fold is not None]
+    if not known or len(known) < len(folds):
+        return ()
+    return tuple(
+        MeanProbe(
+            layer,
+            tuple(spread([*place]) for place in np.transpose([d.probes[layer] for d in known])),
+        )
+        for layer in known[0].probes
+    )

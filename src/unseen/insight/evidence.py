@@ -1,0 +1,58 @@
+"""What a run left behind, read once: the material of every figure and sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.posing import PosedProblem, pose
+from unseen.experiments.run_folder import RunFolder
+from unseen.insight.deep import DEEP_FILE
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class FoldEvidence:
+    """A finished fold: its result, its arrays, which combinations it had seen."""
+
+    result: FoldResult
+    arrays: Arrays
+    seen: NDArray[np.bool_]  # (combinations,)
+    deep: bytes | None  # what was worked out on demand, if it was
+
+    @cached_property
+    def mean_answers(self) -> NDArray[np.float64] | None:
+        """The mean answer to every combination; None where it was not recorded."""
+        return self.arrays.get("means")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run with its problem posed again."""
+
+    folder: RunFolder
+    experiment: Experiment
+    posed: PosedProblem
+    folds: tuple[FoldEvidence, ...]
+
+    @property
+    def results(self) -> list[FoldResult]:
+        return [fold.result for fold in self.folds]
+
+
+def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]) -> Evidence:
+    """Read what these folds of a run left."""
+    posed = pose(experiment.problem)
+    folds = []
+    for result in results:
+        seen = np.ones(len(posed.combinations.digits), np.bool_)
+        seen[posed.folds[result.fold - 1].unseen] = False
+        arrays = folder.predictions(result.fold)
+        folds.append(FoldEvidence(result, arrays, seen, folder.derived(result.fold, DEEP_FILE)))
+    return Evidence(folder, experiment, posed, tuple(folds))

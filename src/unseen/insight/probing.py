@@ -1,0 +1,203 @@
+"""Looking into the trained networks of a run: what is too slow to be done for every report."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError
+from unseen.experiments.fold import torch_threads
+from unseen.experiments.measuring import combination_means, prediction_tables
+from unseen.experiments.posing import PosedProblem
+from unseen.insight.attribution import estimate, summarise
+from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
+from unseen.insight.evidence import Evidence, FoldEvidence
+from unseen.insight.structure import bias, narrowed, probe
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import find_network, is_own
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Samples, batches, draw_samples, render_pictures
+from unseen.problem.symbols import Handwriting
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from unseen.learning.modules import Answering
+
+TABLE_PREDICTIONS = 10_000  # 100 × 100 images for a pair
+MEAN_SAMPLES = 4_000
+PROBE_TRAIN_SAMPLES, PROBE_TEST_SAMPLES = 2_000, 1_000
+PROBED_AT_ONCE = 125
+UNCHANGING = ("Flatten", "FlattenLast", "Dropout", "Identity")
+
+
+def why_not(model: str, own: str | None) -> str:
+    """Why the networks of a run cannot be looked into; nothing where they can.
+
+    A saved run never executes a file by itself: whoever has it looked into names the file again.
+    """
+    if model in BASELINES:
+        return "A baseline has no layers to look into."
+    if is_own(model) and own is None:
+        return (
+            "The network is a file of its own, which a report never runs unasked: "
+            "name it again with --deep --model file.py:Class."
+        )
+    return ""
+
+
+def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
+    """Look into every fold that was not yet, and keep what is found; yields each fold first."""
+    model = evidence.experiment.training.model
+    if words := why_not(model, own):
+        raise UnseenError(words)
+    for fold in evidence.folds:
+        if deep_of(fold.deep) is None:
+            yield fold.result.fold
+            with torch_threads(evidence.experiment.threads):
+                found = _look_into_fold(evidence, fold, own or model)
+            content = found.model_dump_json().encode()
+            evidence.folder.save_derived(fold.result.fold, DEEP_FILE, content)
+
+
+def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepFold:
+    import torch
+
+    from unseen.learning.evaluation import predict
+
+    network = load_network(evidence, fold, model)
+
+    def answer(samples: Samples) -> NDArray[np.float32]:
+        return predict(network, samples, torch.device("cpu"))
+
+    _check_answers(answer, evidence, fold, model)
+    posed = evidence.posed
+    streams = Streams(evidence.experiment.seed, fold.result.fold)
+    answers = posed.combinations.answers
+    rows, tables = prediction_tables(answer, posed, streams, TABLE_PREDICTIONS)
+    attributions = [
+        estimate(table, float(answers[row])) for row, table in zip(rows, tables, strict=True)
+    ]
+    means = fold.arrays.get("means")
+    if means is None:
+        means = combination_means(answer, posed, streams, MEAN_SAMPLES)
+    return DeepFold(
+        images=tables.shape[1],
+        blame=summarise(attributions, bias(means, answers, fold.seen)[0]),
+        probes=probe_layers(network, posed, fold.seen, streams),
+    )
+
+
+def load_network(evidence: Evidence, fold: FoldEvidence, model: str) -> "Answering":
+    """The network of a fold with the weights that it ended with."""
+    import safetensors.torch
+    import torch
+
+    from unseen.learning.modules import Answering
+
+    length = len(evidence.posed.combinations.digits[0])
+    height, width = evidence.posed.bank.test.images.shape[1:]
+    network = Answering(find_network(model).build(length, height, length * width))
+    try:
+        network.load_state_dict(safetensors.torch.load(evidence.folder.weights(fold.result.fold)))
+    except (RuntimeError, safetensors.SafetensorError) as error:
+        raise UnseenError(f"the weights of this run do not fit {model}") from error
+    # with channels last, convolutions on a CPU take half the time
+    return network.eval().to(memory_format=torch.channels_last)  # type: ignore[call-overload,no-any-return]
+
+
+def _check_answers(
+    answer: Callable[[Samples], NDArray[np.float32]],
+    evidence: Evidence,
+    fold: FoldEvidence,
+    model: str,
+) -> None:
+    """Refuse a network that does not answer as the one that was run."""
+    arrays, some = fold.arrays, slice(0, PROBED_AT_ONCE)
+    samples = Samples(
+        evidence.posed.bank.test,
+        *(arrays[name][some] for name in ("images", "combination", "answer")),
+    )
+    if not np.allclose(answer(samples), arrays["prediction"][some], 1e-2, 1e-2, equal_nan=True):
+        raise UnseenError(f"{model} no longer answers as it did when this was run")
+
+
+def probe_layers(
+    network: "Answering", posed: PosedProblem, seen: NDArray[np.bool_], streams: Streams
+) -> dict[str, tuple[float, ...]]:
+    """By layer and place, how well a linear reader tells the digit; the picture comes first.
+
+    It learns from seen combinations in training handwriting, and is asked about unseen ones in
+    test handwriting.
+    """
+    rng = streams.numpy("probes")
+    train = _some(posed, np.flatnonzero(seen), posed.bank.train, PROBE_TRAIN_SAMPLES, rng)
+    test = _some(posed, np.flatnonzero(~seen), posed.bank.test, PROBE_TEST_SAMPLES, rng)
+    train_layers, test_layers = activations(network, train), activations(network, test)
+    digits = posed.combinations.digits
+    return {
+        layer: probe(
+            train_layers[layer], digits[train.combinations],
+            test_layers[layer], digits[test.combinations],
+        )
+        for layer in train_layers
+    }  # fmt: skip
+
+
+def _some(
+    posed: PosedProblem,
+    rows: NDArray[np.intp],
+    handwriting: Handwriting,
+    count: int,
+    rng: np.random.Generator,
+) -> Samples:
+    """About so many samples, spread over the combinations."""
+    chosen = np.sort(rng.permutation(rows)[:count])
+    each = max(1, count // len(chosen))
+    return draw_samples(posed.combinations, chosen, handwriting, each, rng)
+
+
+def activations(network: "Answering", samples: Samples) -> dict[str, NDArray[np.float32]]:
+    """What every layer says of each sample, very wide layers narrowed: (n, features)."""
+    import torch
+
+    from unseen.learning.evaluation import to_input
+
+    caught: dict[str, list[Tensor]] = {}
+    names = layer_names(network)
+
+    def catch(module: torch.nn.Module, _: object, output: object) -> None:
+        if isinstance(output, torch.Tensor):
+            # a copy: the next layer may work in place
+            caught.setdefault(names[module], []).append(output.detach().float().clone())
+
+    hooks = [module.register_forward_hook(catch) for module in names]
+    found: dict[str, list[NDArray[np.float32]]] = {}
+    try:
+        with torch.inference_mode():
+            for batch in batches(len(samples), PROBED_AT_ONCE):
+                caught.clear()
+                pictures = to_input(render_pictures(samples, batch), torch.device("cpu"))
+                network(pictures)
+                for name, outputs in {"picture": [pictures], **caught}.items():
+                    # a layer that looks at each symbol by itself has several rows a sample
+                    wide = torch.cat([each.reshape(len(pictures), -1) for each in outputs], 1)
+                    found.setdefault(name, []).append(narrowed(wide.numpy()).astype(np.float32))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def layer_names(network: "Answering") -> "dict[nn.Module, str]":
+    """Every layer that changes what it is given, numbered by its kind."""
+    counts: dict[str, int] = {}
+    names = {}
+    for module in network.modules():
+        kind = type(module).__name__
+        if kind in UNCHANGING or any(True for _ in module.children()):
+            continue
+        counts[kind] = counts.get(kind, 0) + 1
+        names[module] = f"{kind} {counts[kind]}"
+    return names

@@ -1,0 +1,227 @@
+"""Everything that a view says of a run, worked out once: its figures have one source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.run_folder import RunFolder
+from unseen.insight.attribution import Blame, estimate, mean_of_folds, summarise
+from unseen.insight.deep import MeanProbe, deep_of, mean_probes
+from unseen.insight.evidence import Evidence, FoldEvidence, gather
+from unseen.insight.intervals import Interval, bootstrap_interval
+from unseen.insight.references import Reference, references
+from unseen.insight.statistics import Spread, over_folds, spread
+from unseen.insight.structure import bias
+from unseen.insight.values import Structure, structure_of
+from unseen.insight.verdict import Verdict, judge
+
+BOOTSTRAP_DRAWS = 10_000_000
+QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
+BAND = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a combination did in a fold where it was unseen."""
+
+    fold: int
+    row: int  # of the table of all combinations
+    combination: tuple[int, ...]
+    answer: int
+    rounded: float
+    mean: float
+    mse: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Band:
+    """Where nine in ten predictions lie for an answer, and the one in their middle."""
+
+    answer: int
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run came to, and what it shows."""
+
+    run: str  # the folder's name
+    experiment: Experiment
+    results: tuple[FoldResult, ...]
+    fold_count: int  # that the split has, done or not
+    places: tuple[tuple[int, ...], ...]  # by place, what may stand there
+    spreads: dict[str, Spread]
+    scores: tuple[Score, ...]
+    rounded: Interval
+    mse: Interval
+    guess: float  # what one and the same answer to everything could get right
+    bands: tuple[Band, ...]
+    quadrants: dict[str, dict[str, Spread]]
+    blame: Blame | None
+    blame_images: int  # in each place
+    structure: Structure | None
+    probes: tuple[MeanProbe, ...]
+    baselines: dict[str, Reference]
+    verdict: Verdict
+
+
+def summarise_run(folder: RunFolder, results: Sequence[FoldResult]) -> Summary | None:
+    """Read a run and sum it up; None where no fold is done."""
+    if not results:
+        return None
+    return sum_up(gather(folder, folder.experiment(), results))
+
+
+def sum_up(evidence: Evidence) -> Summary:
+    """The figures of a run, and the words for them."""
+    experiment, results = evidence.experiment, evidence.results
+    scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
+    rounded, mse = interval(scores, "rounded"), interval(scores, "mse")
+    guess = best_constant_share(evidence)
+    blame, images = blame_of(evidence)
+    baselines = references(evidence.folder, experiment, [result.fold for result in results])
+    spreads = over_folds(results)
+    return Summary(
+        run=evidence.folder.path.name,
+        experiment=experiment,
+        results=tuple(results),
+        fold_count=len(evidence.posed.folds),
+        places=tuple(
+            tuple(np.unique(column).tolist()) for column in evidence.posed.combinations.digits.T
+        ),
+        spreads=spreads,
+        scores=tuple(scores),
+        rounded=rounded,
+        mse=mse,
+        guess=guess,
+        bands=bands_of(evidence),
+        quadrants=quadrant_spreads(results),
+        blame=blame,
+        blame_images=images,
+        structure=structure_of(evidence),
+        probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
+        baselines=baselines,
+        verdict=judge(
+            experiment,
+            rounded,
+            folds=len(results),
+            combinations=len({score.row for score in scores}),
+            guess=guess,
+            baselines=baselines,
+            blame=blame,
+        ),
+    )
+
+
+def scores_of(fold: FoldEvidence, evidence: Evidence) -> list[Score]:
+    """Each unseen combination of a fold."""
+    table = evidence.posed.combinations
+    rows, at = np.unique(fold.arrays["combination"], return_inverse=True)
+    predictions = fold.arrays["prediction"].astype(np.float64)
+    answers = fold.arrays["answer"]
+    counts = np.bincount(at)
+    with np.errstate(all="ignore"):  # a network that went astray has means that are no numbers
+        right = np.bincount(at, np.rint(predictions) == answers) / counts
+        means = np.bincount(at, predictions) / counts
+        errors = np.bincount(at, (predictions - answers) ** 2) / counts
+    return [
+        Score(
+            fold=fold.result.fold,
+            row=int(row),
+            combination=tuple(table.digits[row].tolist()),
+            answer=int(table.answers[row]),
+            rounded=float(right[place]),
+            mean=float(means[place]),
+            mse=float(errors[place]),
+            samples=int(counts[place]),
+        )
+        for place, row in enumerate(rows)
+    ]
+
+
+def interval(scores: Sequence[Score], measure: str) -> Interval:
+    """A measure over combinations, with its 95 % interval."""
+    by_fold = values_by_fold(scores, measure)
+    rounds = min(10_000, max(1_000, BOOTSTRAP_DRAWS // len(scores)))
+    return bootstrap_interval(by_fold, rounds=rounds)
+
+
+def values_by_fold(scores: Sequence[Score], measure: str) -> list[NDArray[np.float64]]:
+    folds: dict[int, list[float]] = {}
+    for score in scores:
+        folds.setdefault(score.fold, []).append(getattr(score, measure))
+    return [np.asarray(values, np.float64) for values in folds.values()]
+
+
+def best_constant_share(evidence: Evidence) -> float:
+    """The share of unseen combinations that the best of all constant answers gets right.
+
+    Only an answer that a fold has seen counts there: nothing else could be given by heart.
+    """
+    answers = evidence.posed.combinations.answers
+    guessed: dict[int, int] = {}
+    for fold in evidence.folds:
+        unseen = answers[~fold.seen]
+        for value, count in zip(*np.unique(unseen, return_counts=True), strict=True):
+            if value in answers[fold.seen]:
+                guessed[int(value)] = guessed.get(int(value), 0) + int(count)
+    return max(guessed.values(), default=0) / sum(
+        int((~fold.seen).sum()) for fold in evidence.folds
+    )
+
+
+def bands_of(evidence: Evidence) -> tuple[Band, ...]:
+    """For every answer, where the predictions lie, over all folds."""
+    predictions = np.concatenate([fold.arrays["prediction"] for fold in evidence.folds])
+    answers = np.concatenate([fold.arrays["answer"] for fold in evidence.folds])
+    order = np.argsort(answers, kind="stable")
+    values, starts = np.unique(answers[order], return_index=True)
+    bands = []
+    for value, group in zip(values, np.split(predictions[order], starts[1:]), strict=True):
+        with np.errstate(all="ignore"):
+            low, median, high = np.quantile(group.astype(np.float64), BAND).tolist()
+        bands.append(Band(int(value), low, median, high))
+    return tuple(bands)
+
+
+def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Spread]]:
+    """Seen and unseen combinations in train and test handwriting; empty for older runs."""
+    measured = [result.quadrants for result in results if result.quadrants]
+    if not measured:
+        return {}
+    return {
+        name: {
+            measure: spread([getattr(quadrants[name], measure) for quadrants in measured])
+            for measure in ("mse", "rounded", "mean_error")
+        }
+        for name in QUADRANTS
+    }
+
+
+def blame_of(evidence: Evidence) -> tuple[Blame | None, int]:
+    """What errors are made of, the mean over folds, and from how many images in each place."""
+    deep = [deep_of(fold.deep) for fold in evidence.folds]
+    thorough = [each for each in deep if each is not None]
+    if len(thorough) == len(deep):
+        return mean_of_folds([each.blame for each in thorough]), thorough[0].images
+    blames = [fold_blame(fold, evidence) for fold in evidence.folds if "tables" in fold.arrays]
+    if len(blames) < len(evidence.folds):
+        return None, 0
+    return mean_of_folds(blames), int(evidence.folds[0].arrays["tables"].shape[1])
+
+
+def fold_blame(fold: FoldEvidence, evidence: Evidence) -> Blame:
+    """What a fold's errors are made of, by the tables that it recorded."""
+    answers = evidence.posed.combinations.answers
+    attributions = [
+        estimate(table, float(answers[row]))
+        for row, table in zip(fold.arrays["table_rows"], fold.arrays["tables"], strict=True)
+    ]
+    return summarise(attributions, bias(fold.arrays["means"], answers, fold.seen)[0])

@@ -1,0 +1,85 @@
+"""What a run's networks make of digits: each fold asked by itself, then averaged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.insight.evidence import Evidence, FoldEvidence
+from unseen.insight.statistics import Spread, spread
+from unseen.insight.structure import Digits, additivity, bias, fit_values, mirror_gap
+
+MOST_COMBINATIONS = 100_000  # a fit over more would take gigabytes
+
+PlaceDigit = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Does it add, or does it remember? The means over folds, and their spread.
+
+    `true_values` and `true_score` are what the true answers would get from the same fit: each
+    digit itself and 1 for sums, others for operations that are no sum of values.
+    """
+
+    values: dict[PlaceDigit, Spread]
+    true_values: dict[PlaceDigit, float]
+    score: Spread
+    true_score: float
+    gap: Spread
+    mirror: Spread | None  # only where the true answers to (a, b) and (b, a) are the same
+    seen_bias: Spread
+    unseen_bias: Spread
+
+
+def structure_of(evidence: Evidence) -> Structure | None:
+    """The structure of a run; None where it was not recorded or is too large to fit."""
+    table = evidence.posed.combinations
+    folds = [fold for fold in evidence.folds if fold.mean_answers is not None]
+    if not folds or len(folds) < len(evidence.folds) or len(table.digits) > MOST_COMBINATIONS:
+        return None
+    digits, answers = table.digits, table.answers
+    true_values = fit_values(digits, answers.astype(np.float64)).values
+    fitted = [additivity(digits, fold.arrays["means"], answers, fold.seen) for fold in folds]
+    exact = [additivity(digits, answers.astype(float), answers, fold.seen) for fold in folds]
+    biases = [bias(fold.arrays["means"], answers, fold.seen) for fold in folds]
+    return Structure(
+        values=_mean_values(folds, digits, true_values),
+        true_values=true_values,
+        score=_spread([each.score for each in fitted]),
+        true_score=_spread([each.score for each in exact]).mean,
+        gap=_spread([each.gap for each in fitted]),
+        mirror=_mirror(folds, digits, answers),
+        seen_bias=_spread([seen for seen, _ in biases]),
+        unseen_bias=_spread([unseen for _, unseen in biases]),
+    )
+
+
+def _mean_values(
+    folds: Sequence[FoldEvidence], digits: Digits, true_values: dict[PlaceDigit, float]
+) -> dict[PlaceDigit, Spread]:
+    """The values of digits, each fold's set beside the truth where its smallest digit is not 0."""
+    by_digit: dict[PlaceDigit, list[float]] = {}
+    for fold in folds:
+        fit = fit_values(digits[fold.seen], fold.arrays["means"][fold.seen])
+        for (place, digit), value in fit.values.items():
+            start = true_values[place, fit.zeros[place]]
+            by_digit.setdefault((place, digit), []).append(start + value)
+    return {name: _spread(values) for name, values in sorted(by_digit.items())}
+
+
+def _mirror(
+    folds: Sequence[FoldEvidence], digits: Digits, answers: NDArray[np.int32]
+) -> Spread | None:
+    exact = mirror_gap(digits, answers.astype(np.float64))
+    if exact is None or exact.gap > 0:
+        return None
+    gaps = [mirror_gap(digits, fold.arrays["means"]) for fold in folds]
+    return _spread([gap.gap for gap in gaps if gap is not None])
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    """Over the folds that have a number; no number where none has."""
+    known = [value for value in values if np.isfinite(value)]
+    return spread(known) if known else Spread(float("nan"), None)

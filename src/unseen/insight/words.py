@@ -1,0 +1,60 @@
+"""What things are called in a problem: pairs, sums, the left digit."""
+
+import math
+from collections.abc import Sequence
+
+from unseen.experiments.experiment import Problem
+from unseen.problem.operations import SIGNS
+
+
+def combinations_word(problem: Problem) -> str:
+    """Pairs where two digits stand side by side."""
+    if problem.operation.startswith("shown:"):
+        return "combinations"
+    return {1: "digits", 2: "pairs"}.get(problem.length, "combinations")
+
+
+def answers_word(problem: Problem) -> str:
+    """Sums where digits are added."""
+    return {"add": "sums", "subtract": "differences", "multiply": "products"}.get(
+        problem.operation, "answers"
+    )
+
+
+def place_names(problem: Problem) -> tuple[str, ...]:
+    """Each place of a picture, from left to right."""
+    if problem.operation.startswith("shown:"):
+        return ("left", "sign", "right")
+    if problem.length == 1:
+        return ("digit",)
+    if problem.length == 2:
+        return ("left", "right")
+    return tuple(f"place {place}" for place in range(1, problem.length + 1))
+
+
+def in_signs(combination: Sequence[int | None]) -> str:
+    """A combination as people write it: (3, 8), or 3 + 8 with its sign; … where any digit goes."""
+    said = ["…" if value is None else SIGNS.get(value, str(value)) for value in combination]
+    if any(value in SIGNS for value in combination):
+        return " ".join(said)
+    return f"({', '.join(said)})" if len(said) > 1 else said[0]
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as people read it."""
+    if math.isnan(share):
+        return "no number"
+    figure = round(100 * share, digits) + 0.0  # no minus before a 0
+    return f"{figure:.{digits}f} %".replace("-", "−")
+
+
+def decimal(value: float, digits: int = 2) -> str:
+    """A number as people read it; a dash where there is none."""
+    if not math.isfinite(value):
+        return "—"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def plural(count: int, thing: str) -> str:
+    """So many of a thing."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

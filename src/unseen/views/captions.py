@@ -1,0 +1,126 @@
+"""What to see in each figure: a sentence or two under it, with the figures that it shows."""
+
+import math
+
+from unseen.insight.statistics import Spread
+from unseen.insight.summary import Summary
+from unseen.insight.words import combinations_word, decimal, in_signs, percent, place_names
+from unseen.views.grid import grid_of
+
+
+def ruler(summary: Summary) -> str:
+    things = combinations_word(summary.experiment.problem)
+    return (
+        f"How often unseen {things} round to the right answer. A network that only remembers "
+        "should lie near nearest or one constant answer, one that composes near oracle. "
+        "The broad bar is the 95 % interval of this run."
+    )
+
+
+def grid(summary: Summary) -> str:
+    ordered = sorted(summary.scores, key=lambda score: (score.rounded, score.row))
+    worst = ", ".join(in_signs(score.combination) for score in ordered[:3])
+    words = (
+        "Each cell is answered by the network that had never seen that combination; the number "
+        f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
+    )
+    return " ".join(part for part in (words, grid_of(summary).note) if part)
+
+
+def quadrants(summary: Summary) -> str:
+    if not summary.quadrants:
+        return ""
+    right = {name: each["rounded"].mean for name, each in summary.quadrants.items()}
+    pairs = right["seen_test"] - right["unseen_test"]
+    hands = right["seen_train"] - right["seen_test"]
+    things = combinations_word(summary.experiment.problem)
+    return (
+        f"Blue: {things} it was trained on; orange: {things} it never saw; each in training and "
+        f"in test handwriting, on fresh draws. New {things} cost {points(pairs)}, new handwriting "
+        f"{points(hands)}. Thin lines: the deviation between folds."
+    )
+
+
+def points(difference: float) -> str:
+    return f"{100 * difference:.1f} points".replace("-", "−")
+
+
+def curves(summary: Summary) -> str:
+    if all(result.curve for result in summary.results):
+        return (
+            "Measured after each epoch with dropout off, on the same samples: thin lines are "
+            "folds, thick ones their mean. Where orange stays above blue, it remembers more than "
+            "it composes; jumps of both together are the step size, not the pairs."
+        )
+    return (
+        "The training loss of each fold, dropout on, and the mean of all in bold. "
+        "With --watched-samples 2000 unseen combinations are followed as well."
+    )
+
+
+def predictions(summary: Summary) -> str:
+    return (
+        "Blue bars hold nine of ten predictions for an answer, orange dots are the means of single "
+        "combinations. On the dashed line a prediction is exact; long bars with dots on the line "
+        "are misread digits, dots off the line are wrong answers."
+    )
+
+
+def number_line(summary: Summary) -> str:
+    structure = summary.structure
+    if structure is None:
+        return ""
+    words = [
+        "The value that the networks give each digit in each place, fitted on seen combinations "
+        "of each fold: vertical lines mean that a digit is worth what it should be."
+    ]
+    if math.isfinite(structure.score.mean):
+        words.append(
+            f"On unseen combinations these values add up to the networks' answers with a score of "
+            f"{in_short(structure.score)} (1: all is a sum of values, 0: nothing is; "
+            f"the true answers have {structure.true_score:.3f})."
+        )
+    if structure.mirror is not None:
+        words.append(f"Swapping the digits moves an answer by {in_short(structure.mirror)}.")
+    return " ".join(words)
+
+
+def in_short(figure: Spread) -> str:
+    """A mean with its deviation between folds."""
+    deviation = "" if figure.deviation is None else f" ± {decimal(figure.deviation, 3)}"
+    return decimal(figure.mean, 3) + deviation
+
+
+def attribution(summary: Summary) -> str:
+    blame = summary.blame
+    if blame is None:
+        return ""
+    names = place_names(summary.experiment.problem)
+    misread = ", ".join(
+        f"{name} {decimal(part, 3)}" for name, part in zip(names, blame.misread, strict=True)
+    )
+    return (
+        f"A mean squared error of {decimal(blame.mse, 3)} on unseen combinations, split exactly by "
+        f"showing {summary.blame_images} images in each place beside all others. Misread: what "
+        f"depends on the image in one place ({misread}). Wrong: what all images have in common "
+        f"({decimal(blame.wrong, 3)}), less the shift that seen combinations have as well "
+        f"({decimal(blame.shift, 3)}). Interplay: the rest ({decimal(blame.interplay, 3)}). "
+        "A part near 0 may come out below it."
+    )
+
+
+def probes(summary: Summary) -> str:
+    if not summary.probes:
+        return ""
+    last = ", ".join(
+        f"{name} {percent(place.mean)}"
+        for name, place in zip(
+            place_names(summary.experiment.problem), summary.probes[-1].places, strict=True
+        )
+    )
+    return (
+        "A linear reader for each layer, trained on seen combinations in training handwriting and "
+        "asked for the digits of unseen ones in test handwriting. Where it reads them best, the "
+        "network has recognised them; where it no longer can, only the answer is left "
+        f"(in the last layer: {last})."
+    )

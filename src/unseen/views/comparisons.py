@@ -1,0 +1,162 @@
+"""Compared runs as a table, as JSON, and as a figure."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from unseen.errors import UnseenError
+from unseen.files import write_whole
+from unseen.insight.comparison import RunComparison
+from unseen.insight.intervals import Comparison
+from unseen.insight.summary import Summary
+from unseen.views.json_view import interval_json, number
+from unseen.views.tables import in_figures, plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FLIPPED = {
+    "folds": "p: how often the difference is as large once whole folds have signs at random.",
+    "combinations": "p: how often the difference is as large once combinations have signs at "
+    "random; with so few folds it is about these very networks, not about others trained alike.",
+}
+
+
+def comparison_table(
+    summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
+) -> RenderableType:
+    """For either measure a row a run: its figure, then its difference from the first one."""
+    return Group(
+        _table(
+            "Right by rounding, unseen; differences in points", "rounded", summaries, comparisons
+        ),
+        _table("Mean squared error, unseen", "mse", summaries, comparisons),
+        *(Text(words, style="dim") for words in _footnotes(comparisons)),
+    )
+
+
+def _table(
+    title: str, measure: str, summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
+) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("run")
+    for heading in ("mean", "difference", "95 % interval", "p"):
+        table.add_column(heading, justify="right")
+    for summary, compared in zip(summaries, (None, *comparisons), strict=True):
+        table.add_row(
+            Text(summary.run),
+            in_figures(measure, getattr(summary, measure).mean),
+            *(difference(getattr(compared, measure), measure) if compared else ()),
+        )
+    return table
+
+
+def difference(compared: Comparison, measure: str) -> tuple[str, str, str]:
+    """A difference, its interval, and its p-value."""
+    scale, digits = (100, 2) if measure == "rounded" else (1, 4)
+    at, low, high = (
+        f"{scale * value:+.{digits}f}"
+        for value in (compared.difference, compared.interval.low, compared.interval.high)
+    )
+    return at, f"{low} to {high}", p_words(compared.p_value)
+
+
+def p_words(p_value: float) -> str:
+    if math.isnan(p_value):
+        return "nan"
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def _footnotes(comparisons: Sequence[RunComparison]) -> list[str]:
+    first = comparisons[0].first
+    paired = {
+        f"{plural(each.rounded.combinations, 'combination')} in {plural(each.folds, 'fold')}"
+        for each in comparisons
+    }
+    return [
+        f"Differences are from {first}, paired over what both runs answered when it was unseen "
+        f"({'; '.join(sorted(paired))}), with 95 % intervals.",
+        *(FLIPPED[unit] for unit in sorted({each.rounded.flipped for each in comparisons})),
+    ]
+
+
+def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> str:
+    """The same as one JSON object."""
+    runs = [
+        {
+            "run": summary.run,
+            "rounded": interval_json(summary.rounded),
+            "mse": interval_json(summary.mse),
+        }
+        for summary in summaries
+    ]
+    differences = [
+        {
+            "run": each.run,
+            "from": each.first,
+            "folds": each.folds,
+            "rounded": _comparison(each.rounded),
+            "mse": _comparison(each.mse),
+        }
+        for each in comparisons
+    ]
+    return json.dumps({"runs": runs, "differences": differences}, indent=2)
+
+
+def _comparison(compared: Comparison) -> dict[str, Any]:
+    return {
+        "difference": number(compared.difference),
+        "low": number(compared.interval.low),
+        "high": number(compared.interval.high),
+        "p_value": number(compared.p_value),
+        "combinations": compared.combinations,
+        "flipped": compared.flipped,
+    }
+
+
+def save_comparison(comparisons: Sequence[RunComparison], path: Path) -> None:
+    """The differences as a figure: SVG or PDF by the name of the file."""
+    from unseen.views.figures import as_pdf, as_svg, in_our_style
+
+    writers = {".svg": as_svg, ".pdf": as_pdf}
+    if path.suffix not in writers:
+        raise UnseenError(f"--figure takes a name that ends in .svg or .pdf, not {path.name}")
+    with in_our_style():
+        write_whole(path, writers[path.suffix](draw_comparison(comparisons)))
+
+
+def draw_comparison(comparisons: Sequence[RunComparison]) -> "Figure":
+    """Each run's difference from the first, with its interval, around a line at none."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 1.1 + 0.35 * len(comparisons)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    rounding = [each.rounded for each in comparisons]
+    _draw_differences(left, rounding, 100, "right by rounding, points more")
+    _draw_differences(right, [each.mse for each in comparisons], 1, "mean squared error, more")
+    left.set_yticks(range(len(comparisons)), [each.run for each in comparisons])
+    left.invert_yaxis()
+    figure.suptitle(f"Difference from {comparisons[0].first}, with 95 % intervals", fontsize=9)
+    return figure
+
+
+def _draw_differences(
+    place: "Axes", compared: Sequence[Comparison], scale: float, label: str
+) -> None:
+    from unseen.views.drawings import BLUE, FAINT
+
+    place.axvline(0, color=FAINT, linewidth=1)
+    for at, each in enumerate(compared):
+        ends = [scale * each.interval.low, scale * each.interval.high]
+        place.plot(ends, [at, at], color=BLUE, linewidth=2)
+        place.plot(scale * each.difference, at, "o", color=BLUE)
+    place.spines[["top", "right"]].set_visible(False)
+    place.set(xlabel=label, ylim=(-0.6, len(compared) - 0.4))

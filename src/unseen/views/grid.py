@@ -1,0 +1,120 @@
+"""All combinations as grids of rows and columns, however many digits they have."""
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from unseen.insight.summary import Score, Summary
+from unseen.insight.words import decimal, in_signs, percent, place_names
+from unseen.problem.operations import SIGNS
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A combination as it did when unseen, or several; no scores where none was unseen yet."""
+
+    name: str
+    scores: tuple[Score, ...]
+
+    @property
+    def rounded(self) -> float | None:
+        return fmean(score.rounded for score in self.scores) if self.scores else None
+
+    @property
+    def details(self) -> str:
+        """What is said of a cell when one points at it."""
+        if not self.scores:
+            return f"{self.name}: not unseen in any fold that is done"
+        right = percent(fmean(score.rounded for score in self.scores))
+        mse = fmean(score.mse for score in self.scores)
+        folds = ", ".join(str(fold) for fold in sorted({score.fold for score in self.scores}))
+        if len({score.row for score in self.scores}) > 1:
+            mean_of = f"over {len(self.scores)} combinations, MSE {decimal(mse, 3)}"
+            return f"{self.name}: {right} right {mean_of}"
+        mean = fmean(score.mean for score in self.scores)
+        return (
+            f"{self.name} = {self.scores[0].answer}: {right} right, mean answer {decimal(mean)}, "
+            f"MSE {decimal(mse, 3)}, unseen in fold {folds}"
+        )
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One grid; its title says what its combinations have in common."""
+
+    title: str
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Grids side by side, what their sides are, and a note where a cell is several combinations."""
+
+    slices: tuple[Slice, ...]
+    row_place: str
+    column_place: str
+    note: str
+
+
+def grid_of(summary: Summary) -> Grid:
+    """Pairs make one grid; longer combinations one for each leading digit, or for each sign.
+
+    From four digits on, a cell is the mean over all digits in the places between.
+    """
+    top, row, column = _axes(summary)
+    found: dict[tuple[int | None, ...], list[Score]] = {}
+    for score in summary.scores:
+        key = tuple(None if at is None else score.combination[at] for at in (top, row, column))
+        found.setdefault(key, []).append(score)
+    names = place_names(summary.experiment.problem)
+    between = [name for at, name in enumerate(names) if at not in (top, row, column)]
+    note = f"Each cell is the mean over all digits in {', '.join(between)}." if between else ""
+    return Grid(
+        tuple(_slice(value, (top, row, column), found, summary) for value in _values(summary, top)),
+        "" if row is None else names[row],
+        names[column],
+        note,
+    )
+
+
+def _axes(summary: Summary) -> tuple[int | None, int | None, int]:
+    """Which place is sliced by, which goes down, which across."""
+    count = len(summary.places)
+    if count < 3:
+        return None, (0 if count == 2 else None), count - 1
+    if any(value in SIGNS for value in summary.places[1]):
+        return 1, 0, 2
+    return 0, count - 2, count - 1
+
+
+def _values(summary: Summary, place: int | None) -> tuple[int | None, ...]:
+    return (None,) if place is None else summary.places[place]
+
+
+def _slice(
+    value: int | None,
+    axes: tuple[int | None, int | None, int],
+    found: dict[tuple[int | None, ...], list[Score]],
+    summary: Summary,
+) -> Slice:
+    top, row, column = axes
+    rows, columns = _values(summary, row), _values(summary, column)
+
+    def cell(left: int | None, right: int | None) -> Cell:
+        known = {top: value, row: left, column: right}
+        name = in_signs([known.get(at) for at in range(len(summary.places))])
+        return Cell(name, tuple(found.get((value, left, right), ())))
+
+    return Slice(
+        _title(value),
+        tuple("" if left is None else str(left) for left in rows),
+        tuple(str(right) for right in columns),
+        tuple(tuple(cell(left, right) for right in columns) for left in rows),
+    )
+
+
+def _title(value: int | None) -> str:
+    if value is None:
+        return ""
+    return f"left {SIGNS[value]} right" if value in SIGNS else f"first digit {value}"

@@ -1,0 +1,141 @@
+"""A run for a paper: LaTeX, Markdown and CSV."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+
+from unseen.insight.published import PAPER_BY_FOLD, PAPER_MEAN, is_the_papers_problem
+from unseen.insight.statistics import MEASURES
+from unseen.insight.summary import Summary
+from unseen.insight.verdict import error_parts
+from unseen.insight.words import in_signs
+from unseen.views.tables import FoldTable, describe, fold_tables, footnote
+
+LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "±": r"$\pm$", "×": r"$\times$", "−": r"$-$", "…": r"\dots{}", "·": r"$\cdot$",
+}  # fmt: skip
+MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
+CSV_HEADINGS = ("about", "fold", "name", "measure", "value", "low", "high")
+
+Row = tuple[object, ...]
+
+
+def as_latex(summary: Summary) -> str:
+    """Two tables for the booktabs package, and the verdict."""
+    tables = "\n".join(_latex_table(table) for table in _tables(summary))
+    return (
+        f"% {_one_line(describe(summary.experiment, summary.results))}\n"
+        f"{latex_escaped(summary.verdict.text)}\n\n{tables}\n"
+        f"{latex_escaped(footnote(summary.experiment))}\n"
+    )
+
+
+def _latex_table(table: FoldTable) -> str:
+    rows = [" & ".join(map(latex_escaped, row)) + r" \\" for row in table.rows]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{latex_escaped(table.title)}}}",
+            rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
+            r"\toprule",
+            " & ".join(map(latex_escaped, table.headings)) + r" \\",
+            r"\midrule",
+            *rows[:-2],
+            r"\midrule",
+            *rows[-2:],
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def latex_escaped(text: str) -> str:
+    """A text that LaTeX prints as it is."""
+    return "".join(LATEX.get(sign, sign) for sign in _one_line(text))
+
+
+def as_markdown(summary: Summary) -> str:
+    """The verdict and the tables."""
+    parts = [
+        f"**{markdown_escaped(summary.verdict.headline)}.** "
+        + markdown_escaped(" ".join(summary.verdict.sentences)),
+        markdown_escaped(describe(summary.experiment, summary.results)),
+        *(_markdown_table(table) for table in _tables(summary)),
+        markdown_escaped(footnote(summary.experiment)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(table: FoldTable) -> str:
+    lines = [table.headings, ("---:",) * len(table.headings), *table.rows]
+    return f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def markdown_escaped(text: str) -> str:
+    return MARKDOWN.sub(r"\\\1", _one_line(text))
+
+
+def as_csv(summary: Summary) -> str:
+    """Every figure in full, a row each."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_HEADINGS)
+    for row in _figures(summary):
+        writer.writerow([*row, *[""] * (len(CSV_HEADINGS) - len(row))])
+    return file.getvalue()
+
+
+def _figures(summary: Summary) -> Iterator[Row]:
+    for name, interval in (("rounded", summary.rounded), ("mse", summary.mse)):
+        yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
+    for name, spread in summary.spreads.items():
+        yield "mean over folds", "", summary.run, name, spread.mean
+        yield "deviation between folds", "", summary.run, name, spread.deviation
+    for result in summary.results:
+        for name in MEASURES:
+            yield "fold", result.fold, summary.run, name, getattr(result, name)
+    if is_the_papers_problem(summary.experiment.problem):
+        yield from _papers_figures()
+    for score in summary.scores:
+        for name in ("rounded", "mean", "mse"):
+            combination = in_signs(score.combination)
+            yield "combination", score.fold, combination, name, getattr(score, name)
+    yield from _insights(summary)
+
+
+def _insights(summary: Summary) -> Iterator[Row]:
+    for quadrant, measures in summary.quadrants.items():
+        for name, spread in measures.items():
+            yield "quadrant", "", quadrant, name, spread.mean
+    if summary.blame is not None:
+        for part, value in error_parts(summary.experiment, summary.blame).items():
+            yield "error", "", part, "mse", value
+    for baseline, reference in summary.baselines.items():
+        yield "baseline", "", baseline, "rounded", reference.rounded.mean
+        yield "baseline", "", baseline, "test_mse", reference.test_mse.mean
+    if summary.structure is not None:
+        for (place, digit), worth in summary.structure.values.items():
+            yield "digit", "", f"{digit} in place {place + 1}", "worth", worth.mean
+        yield "structure", "", "additivity", "score", summary.structure.score.mean
+
+
+def _papers_figures() -> Iterator[Row]:
+    for name, mean in PAPER_MEAN.items():
+        if mean is not None:
+            yield "paper, mean over folds", "", "paper", name, mean
+    for name, folds in PAPER_BY_FOLD.items():
+        for fold, value in folds.items():
+            yield "paper, fold", fold, "paper", name, value
+
+
+def _tables(summary: Summary) -> list[FoldTable]:
+    return fold_tables(summary.experiment, summary.results)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,228 @@
+"""A run as one page: everything in a single HTML file that asks nothing of any network."""
+
+import base64
+import io
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.experiments.repeating import command_of
+from unseen.experiments.run_folder import RunFolder
+from unseen.insight.evidence import Evidence
+from unseen.insight.examples import example_groups
+from unseen.insight.summary import QUADRANTS, Summary
+from unseen.insight.words import combinations_word, decimal, in_signs, percent
+from unseen.views.captions import in_short
+from unseen.views.grid import Cell, grid_of
+from unseen.views.tables import describe, fold_tables, footnote, in_figures
+
+TEMPLATE = "report.html.jinja"
+NOT_RECORDED = (
+    "Not recorded: this run was made by an earlier version, or its baseline takes too long. "
+    "The same command with --fresh records it."
+)
+PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
+
+
+def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") -> str:
+    """The page of a run. `deep_words` says why its probes are missing, where they are."""
+    from unseen.views.figures import FIGURES, page_svg
+
+    shown = [name for name in FIGURES if name != "grid"]  # which is a table here
+    figures = {name: page_svg(name, summary) for name in shown}
+    page: str = _template().render(
+        summary=summary,
+        question=question(summary),
+        described=describe(summary.experiment, summary.results),
+        done=done_words(summary),
+        tables=fold_tables(summary.experiment, summary.results),
+        footnote=footnote(summary.experiment),
+        test_error=test_error_words(summary),
+        grid=grid_of(summary),
+        figures=figures,
+        drawings=FIGURES,
+        missing=missing_words(summary, deep_words),
+        quadrants=quadrant_rows(summary),
+        baselines=baseline_rows(summary),
+        structure=structure_rows(summary),
+        examples=example_groups(evidence),
+        facts=facts(evidence.folder, summary, evidence.posed.bank.sha256),
+        command=command_of(summary.experiment, partial_folds(summary)),
+    )
+    return page
+
+
+def _template() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("unseen.views"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "in_signs": in_signs,
+        "cell_style": cell_style,
+        "png": as_data_uri,
+        "number": decimal,
+    }
+    return environment.get_template(TEMPLATE)
+
+
+def question(summary: Summary) -> str:
+    """What the page answers."""
+    problem = summary.experiment.problem
+    things = combinations_word(problem)
+    asked = {"add": "their sums", "subtract": "their differences", "multiply": "their products"}
+    return (
+        f"A network is shown pictures of some {things} of digits and only "
+        f"{asked.get(problem.operation, 'their answers')}. "
+        f"Does it get the {things} it has never seen?"
+    ).replace("digits of digits", "digits")
+
+
+def done_words(summary: Summary) -> str:
+    """A warning where not all folds are done."""
+    done, whole = len(summary.results), summary.fold_count
+    if done == whole:
+        return ""
+    folds = "fold" if done == 1 else "folds"
+    return (
+        f"{done} of {whole} {folds if whole == 1 else 'folds'} done: what is said here is about "
+        "the combinations that were unseen in them."
+    )
+
+
+def test_error_words(summary: Summary) -> str:
+    """The mean squared error over combinations; nothing where it has no interval."""
+    mean, low, high = (
+        decimal(value, 4) for value in (summary.mse.mean, summary.mse.low, summary.mse.high)
+    )
+    if not math.isfinite(summary.mse.low):
+        return ""
+    return f"Test MSE over combinations: {mean} (95 % interval {low} to {high})."
+
+
+def partial_folds(summary: Summary) -> list[int]:
+    """The folds to name in a command; none where all are done."""
+    folds = [result.fold for result in summary.results]
+    return [] if len(folds) == summary.fold_count else folds
+
+
+def missing_words(summary: Summary, deep_words: str) -> Mapping[str, str]:
+    """Why a figure is not there."""
+    digits = "Not every fold's digits have a worth that a fit could find."
+    errors = "There is no error to split, or it is no number."
+    probes = deep_words or f"Not computed; 'unseen report {summary.run} --deep' does."
+    return {
+        "curves": "One epoch makes no curve. With more, --watched-samples 2000 follows unseen "
+        "combinations on the way.",
+        "quadrants": NOT_RECORDED,
+        "predictions": "The predictions are no numbers.",
+        "number-line": NOT_RECORDED if summary.structure is None else digits,
+        "attribution": NOT_RECORDED if summary.blame is None else errors,
+        "probes": probes,
+    }
+
+
+def quadrant_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
+    """Measures of the four quadrants as they are read."""
+    names = {
+        "seen_train": "seen, training handwriting",
+        "seen_test": "seen, test handwriting",
+        "unseen_train": "unseen, training handwriting",
+        "unseen_test": "unseen, test handwriting",
+    }
+    return [
+        (
+            names[name],
+            in_figures("rounded", summary.quadrants[name]["rounded"].mean),
+            decimal(summary.quadrants[name]["mse"].mean, 4),
+            decimal(summary.quadrants[name]["mean_error"].mean, 3),
+        )
+        for name in QUADRANTS
+        if name in summary.quadrants
+    ]
+
+
+def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
+    """This run among the baselines that were asked the same."""
+    rows = [
+        (
+            name,
+            in_figures("rounded", reference.rounded.mean),
+            decimal(reference.test_mse.mean, 4),
+            str(reference.folds),
+        )
+        for name, reference in summary.baselines.items()
+        if name != summary.experiment.training.model
+    ]
+    ours = (
+        "this run",
+        in_figures("rounded", summary.spreads["rounded"].mean),
+        decimal(summary.spreads["test_mse"].mean, 4),
+        str(len(summary.results)),
+    )
+    return [*rows, ours] if rows else []
+
+
+def structure_rows(summary: Summary) -> list[tuple[str, str]]:
+    """What the mean answers show, in figures."""
+    structure = summary.structure
+    if structure is None:
+        return []
+    named = {
+        "additivity on unseen combinations (1: answers are sums of digit values)": structure.score,
+        "gap between answers and sums of digit values": structure.gap,
+        "mean error on seen combinations, test handwriting": structure.seen_bias,
+        "mean error on unseen combinations, test handwriting": structure.unseen_bias,
+    }
+    if structure.mirror is not None:
+        named["gap between (a, b) and (b, a)"] = structure.mirror
+    return [(name, in_short(figure)) for name, figure in named.items()]
+
+
+def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
+    """What was run, on what, with which hashes."""
+    recorded = {name: said for name, said in folder.environment().items() if name not in PRIVATE}
+    experiment = summary.experiment
+    return {
+        "run": summary.run,
+        "seed": str(experiment.seed),
+        "split seed": str(experiment.problem.split_seed),
+        "symbols": experiment.problem.symbols,
+        "symbols' SHA-256": symbols_sha256,
+        "folds done": f"{len(summary.results)} of {summary.fold_count}",
+        "seconds a fold": decimal(summary.spreads["seconds"].mean, 1),
+        "device, threads": f"{experiment.device}, {experiment.threads}",
+        "settings": ", ".join(
+            f"{name.replace('_', ' ')} {value}" for name, value in experiment.training
+        ),
+        **recorded,
+    }
+
+
+def cell_style(cell: Cell) -> str:
+    """The colours of a cell of the grid."""
+    from matplotlib.colors import to_hex
+
+    from unseen.views.drawings import readable_on, viridis
+
+    if cell.rounded is None:
+        return ""
+    return f"background:{to_hex(viridis()(cell.rounded))};color:{readable_on(cell.rounded)}"
+
+
+def as_data_uri(picture: NDArray[np.uint8]) -> str:
+    """A picture as a PNG within the page."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -1,0 +1,132 @@
+"""Run folders of networks that were never trained: what they answer is made up by a test."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import FoldOutcome, FoldResult, measured
+from unseen.experiments.measuring import combination_means, prediction_tables
+from unseen.experiments.posing import PosedProblem, pose, quadrant_samples, unseen_samples
+from unseen.experiments.run_folder import RunFolder
+from unseen.insight.evidence import gather
+from unseen.insight.summary import Summary, sum_up
+from unseen.learning.metrics import METRICS
+from unseen.problem.operations import spelled
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Samples
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a made-up network may look at: a sample, and what its fold has seen."""
+
+    samples: Samples
+    posed: PosedProblem
+    fold: int
+
+    @property
+    def digits(self) -> np.ndarray:
+        return self.posed.combinations.digits[self.samples.combinations]
+
+    @property
+    def seen(self) -> np.ndarray:
+        return np.isin(self.samples.combinations, self.posed.folds[self.fold - 1].seen)
+
+
+Answering = Callable[[Asked], np.ndarray]
+
+
+def exact(asked: Asked) -> np.ndarray:
+    return asked.samples.answers.astype(np.float32)
+
+
+def by_heart(asked: Asked) -> np.ndarray:
+    """Right on seen combinations; one and the same answer to all others."""
+    mean = round(float(asked.posed.combinations.answers.mean()))
+    return np.where(asked.seen, asked.samples.answers, mean).astype(np.float32)
+
+
+def misreading(asked: Asked) -> np.ndarray:
+    """Half the images of the first place are worth 2 more, the others 2 less."""
+    order, first, _ = asked.samples.handwriting.by_label
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - first[asked.samples.handwriting.labels[order]]
+    off = np.where(rank[asked.samples.images[:, 0]] % 2, 2.0, -2.0)
+    return (asked.samples.answers + off).astype(np.float32)
+
+
+def shifted(asked: Asked) -> np.ndarray:
+    return (asked.samples.answers - 2.0).astype(np.float32)
+
+
+def astray(asked: Asked) -> np.ndarray:
+    return np.full(len(asked.samples), np.nan, np.float32)
+
+
+def noisy(asked: Asked) -> np.ndarray:
+    """Right to within the unit, by an error that hangs on the images."""
+    images = asked.samples.images.sum(axis=1)
+    return (asked.samples.answers + np.sin(images) * 0.9).astype(np.float32)
+
+
+def made_up_run(
+    runs_dir: Path,
+    experiment: Experiment,
+    answering: Answering = noisy,
+    folds: list[int] | None = None,
+    *,
+    recorded: bool = True,
+) -> RunFolder:
+    """A run folder as `unseen run` leaves it; `recorded` is false for one of an older version."""
+    posed = pose(experiment.problem)
+    folder = RunFolder.of(experiment, runs_dir)
+    folder.create(experiment)
+    for fold in folds or range(1, len(posed.folds) + 1):
+        with folder.hold(fold) as held:
+            assert held
+            folder.save(outcome(experiment, fold, posed, answering, recorded=recorded))
+    return folder
+
+
+def outcome(
+    experiment: Experiment, fold: int, posed: PosedProblem, answering: Answering, *, recorded: bool
+) -> FoldOutcome:
+    streams = Streams(experiment.seed, fold)
+
+    def answer(samples: Samples) -> np.ndarray:
+        return answering(Asked(samples, posed, fold))
+
+    unseen = unseen_samples(experiment.problem, streams)
+    predictions = answer(unseen)
+    arrays = {
+        "prediction": predictions,
+        "answer": unseen.answers,
+        "combination": unseen.combinations,
+        "images": unseen.images,
+    }
+    quadrants = {}
+    if recorded:
+        arrays["means"] = combination_means(answer, posed, streams, 400)
+        arrays["table_rows"], arrays["tables"] = prediction_tables(answer, posed, streams, 100)
+        samples = quadrant_samples(experiment.problem, streams)
+        quadrants = {name: measured(answer(each), each) for name, each in samples.items()}
+    measures = {name: measure(predictions, unseen.answers) for name, measure in METRICS.items()}
+    result = FoldResult(
+        fold=fold,
+        unseen=[spelled(row) for row in posed.combinations.digits[posed.folds[fold - 1].unseen]],
+        test_mse=measures.pop("mse"),
+        train_mse=0.5,
+        **measures,
+        seconds=1.0,
+        epoch_losses=[2.0 / epoch for epoch in range(1, experiment.training.epochs + 1)],
+        parameters=7,
+        quadrants=quadrants,
+    )
+    return FoldOutcome(result, arrays, b"weights")
+
+
+def summary_of(folder: RunFolder) -> Summary:
+    return sum_up(gather(folder, folder.experiment(), folder.results()[0]))

@@ -1,0 +1,220 @@
+"""`unseen report` and `unseen compare`, and the page in a real browser."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, run_json, unseen, write_symbols
+from made_up_runs import by_heart, exact, made_up_run, noisy
+
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+WITH_REPORT = [option for option in SMALL if option != "--no-report"]
+OWN_NETWORK = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self, length, height, width):
+        super().__init__()
+        self.read = torch.nn.Linear(height * width, 8)
+        self.say = torch.nn.Linear(8, 1)
+    def forward(self, pictures):
+        return self.say(self.read(pictures.flatten(1)).tanh())
+"""
+
+
+@pytest.fixture(scope="module")
+def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small real run, all ten folds, with its report."""
+    here = tmp_path_factory.mktemp("real")
+    symbols = write_symbols(here / "symbols")
+    ran = unseen("run", "fast", "--symbols", symbols, *WITH_REPORT, cwd=here)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    *_, last = ran.stdout.splitlines()
+    assert last.startswith("Report: runs/fast-")
+    return here / last.removeprefix("Report: ").removesuffix("/report.html")
+
+
+@pytest.fixture
+def browser() -> Iterator[object]:
+    if not Path(CHROMIUM).exists():
+        if os.environ.get("CI") == "true":
+            pytest.fail("no chromium, which CI must have; .ci/run installs it")
+        pytest.skip("no chromium on this machine; apt-get install chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-dev-shm-usage"],
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_stands_in_a_real_browser(a_run: Path, browser, width: int, scheme: str):
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((a_run / "report.html").as_uri())
+    assert page.locator(".cell").count() == 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    beyond = page.evaluate(
+        "[...document.querySelectorAll('main *')].filter(e => !e.closest('svg') && "
+        "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
+    )
+    assert beyond == []
+    page.locator(".cell").nth(37).hover()
+    assert page.locator(".details").inner_text().startswith("(3, 7) = 10: ")
+    page.locator(".cell").nth(0).focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator(".details").inner_text().startswith("(1, 0) = 1: ")
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert len([url for url in asked if url.startswith("file:")]) == 1
+
+
+def test_a_run_that_cannot_write_its_report_is_done_all_the_same(a_run: Path):
+    here = a_run.parent.parent
+    (a_run / "report.html").rename(a_run / "kept.html")
+    (a_run / "report.html").mkdir()
+    try:
+        again = unseen("run", "fast", "--symbols", here / "symbols", *WITH_REPORT, cwd=here)
+    finally:
+        (a_run / "report.html").rmdir()
+        (a_run / "kept.html").rename(a_run / "report.html")
+    assert again.returncode == 0
+    assert again.stderr.startswith("unseen: the run is done, but its report is not: cannot write")
+    assert again.stderr.count("\n") == 1
+    assert "Run folder:" in again.stdout
+
+
+def test_the_report_goes_where_it_is_asked_to(a_run: Path):
+    here = a_run.parent.parent
+    told = unseen("report", a_run.name, "--output", "page.html", "--figures", "figures", cwd=here)
+    assert told.stdout == "Report: page.html\n"
+    assert {path.suffix for path in (here / "figures").iterdir()} == {".svg", ".pdf"}
+    printed = unseen("report", a_run.name, "--format", "latex", cwd=here)
+    assert printed.stdout.count(r"\begin{tabular}") == 2
+    shown = json.loads(unseen("show", a_run.name, "--json", cwd=here).stdout)
+    assert shown["insight"]["headline"]
+    assert len(shown["folds"]) == 10
+    csv = unseen("report", a_run.name, "--format", "csv", "--output", "run.csv", cwd=here)
+    assert csv.stdout == ""
+    assert f"{shown['insight']['rounded']['mean']}" in (here / "run.csv").read_text()
+
+
+def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):
+    symbols = write_symbols(tmp_path / "symbols")
+    options = ["--length", "1", "--symbols", symbols, "--folds", "1", *SMALL]
+    run = tmp_path / run_json(*options, cwd=tmp_path)["run"]
+    looked = unseen("report", run, "--deep", cwd=tmp_path)
+    assert looked.returncode == 0, looked.stderr
+    insight = json.loads(unseen("show", run, "--json", cwd=tmp_path).stdout)["insight"]
+    assert insight["attribution"]["images"] == 100
+    assert [probe["layer"] for probe in insight["probes"]][:2] == ["picture", "Conv2d 1"]
+    assert "Where are the digits read?" in (run / "report.html").read_text()
+    kept = run / "folds/01/deep.json"
+    written = kept.stat().st_mtime_ns
+    assert unseen("report", run, "--deep", cwd=tmp_path).returncode == 0
+    assert kept.stat().st_mtime_ns == written
+    result = run / "folds/01/result.json"
+    result.write_bytes(result.read_bytes() + b" ")
+    assert RunFolder(run).derived(1, "deep.json") is None
+
+
+def test_a_network_of_its_own_is_looked_into_only_when_it_is_named_again(tmp_path: Path):
+    (tmp_path / "net.py").write_text(OWN_NETWORK)
+    symbols = write_symbols(tmp_path / "symbols")
+    options = ["--symbols", symbols, "--model", "net.py:Net", "--length", "1", "--folds", "1"]
+    options += SMALL
+    run = tmp_path / run_json(*options, cwd=tmp_path)["run"]
+    (tmp_path / "net.py").rename(tmp_path / "moved.py")
+    plain = unseen("report", run, cwd=tmp_path)
+    assert plain.returncode == 0, plain.stderr
+    assert "never runs unasked" in (run / "report.html").read_text()
+    refused = unseen("report", run, "--deep", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "name it again with --deep --model file.py:Class" in refused.stderr
+    named = unseen("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
+    assert named.returncode == 0, named.stderr
+    (run / "folds/01/deep.json").unlink()
+    (tmp_path / "moved.py").write_text(OWN_NETWORK.replace("tanh", "relu"))
+    other = unseen("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
+    assert "no longer answers as it did" in other.stderr
+
+
+@pytest.fixture
+def runs(tmp_path: Path):
+    """Makes runs in tmp_path/runs; returns their names."""
+    symbols = str(write_symbols(tmp_path / "symbols"))
+
+    def make(answering, folds=None, preset="fast", seed=0, **problem) -> str:
+        settings = {"symbols": symbols, "test_samples_per_combination": 6, **problem}
+        experiment = PRESETS[preset]().vary(problem=settings, seed=seed)
+        return made_up_run(tmp_path / "runs", experiment, answering, folds).path.name
+
+    return make
+
+
+def test_runs_are_compared_fold_by_fold(runs, tmp_path):
+    first, other = runs(noisy), runs(exact, seed=1)
+    table = unseen("compare", first, other, "--figure", "difference.svg", cwd=tmp_path)
+    assert table.returncode == 0, table.stderr
+    assert "whole folds have signs at random" in table.stdout
+    assert (tmp_path / "difference.svg").read_text().startswith("<?xml")
+    ended = unseen("compare", first, other, first.replace("fast", "fast"), "--json", cwd=tmp_path)
+    assert "cannot be compared with itself" in ended.stderr
+    document = json.loads(unseen("compare", first, other, "--json", cwd=tmp_path).stdout)
+    (difference,) = document["differences"]
+    means = [run["rounded"]["mean"] for run in document["runs"]]
+    assert difference["rounded"]["difference"] == pytest.approx(means[1] - means[0])
+    assert difference["rounded"]["p_value"] < 0.01
+    assert difference["mse"]["difference"] < 0
+    assert (difference["folds"], difference["rounded"]["combinations"]) == (10, 100)
+    few = runs(exact, [1, 2], seed=2)
+    said = unseen("compare", first, few, cwd=tmp_path).stdout
+    assert "these very networks" in " ".join(said.split())
+
+
+def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
+    first = runs(noisy, [1])
+    refusals = {
+        runs(noisy, [1], operation="subtract"): "operation add and subtract",
+        runs(noisy, [1], split_seed=3): "split seed 376483 and 3",
+        runs(by_heart, [2], seed=1): "no finished fold in common",
+    }
+    for other, words in refusals.items():
+        ended = unseen("compare", first, other, cwd=tmp_path)
+        assert ended.returncode == 2
+        assert words in ended.stderr
+        assert ended.stderr.count("\n") == 1
+    assert "needs two runs" in unseen("compare", first, cwd=tmp_path).stderr
+    bad = unseen("compare", first, runs(exact, [1], seed=4), "--figure", "x.gif", cwd=tmp_path)
+    assert "ends in .svg or .pdf" in bad.stderr
+
+
+def test_a_run_with_nothing_done_has_no_report(tmp_path: Path):
+    RunFolder(tmp_path / "runs/fast-0").create(PRESETS["fast"]())
+    ended = unseen("report", "fast", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr == "unseen: no fold of fast-0 is done; there is nothing to report\n"
+
+
+def test_a_network_trained_on_a_random_table_gets_nothing_unseen(tmp_path: Path):
+    symbols = write_symbols(tmp_path / "symbols")
+    document = run_json(
+        "--operation", "table:1", "--symbols", symbols, "--folds", "1-6", "--samples", "10",
+        "--test-samples", "10", "--epochs", "2", "--no-report", "--quiet", cwd=tmp_path,
+    )  # fmt: skip
+    insight = document["insight"]
+    assert insight["headline"] == "No"
+    assert insight["rounded"]["low"] <= insight["best_constant"]

@@ -1,0 +1,210 @@
+"""The page and the tables for papers, of runs of every kind."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from conftest import write_symbols
+from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
+
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.repeating import command_of, in_ranges
+from unseen.insight.evidence import gather
+from unseen.views.figures import FIGURES, save_figures
+from unseen.views.json_view import insight_json
+from unseen.views.papers import as_csv, as_latex, as_markdown, latex_escaped
+from unseen.views.report import render_report
+from unseen.views.tables import in_figures
+
+
+class Page(HTMLParser):
+    """What a test asks of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: Counter[str] = Counter()
+        self.classes: Counter[str] = Counter()
+        self.tags: Counter[str] = Counter()
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self._hidden = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags[tag] += 1
+        self._hidden = tag in ("style", "script")
+        self.ids.update([given["id"]] if "id" in given else [])
+        self.classes.update((given.get("class") or "").split())
+        self.links += [given[name] or "" for name in ("src", "href", "xlink:href") if name in given]
+
+    def handle_data(self, data):
+        if not self._hidden:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def page_of(folder) -> Page:
+    evidence = gather(folder, folder.experiment(), folder.results()[0])
+    text = render_report(evidence, summary_of(folder))
+    assert len(text) < 3_000_000
+    return Page(text)
+
+
+@pytest.fixture
+def symbols(tmp_path: Path) -> str:
+    return str(write_symbols(tmp_path / "symbols"))
+
+
+def small(symbols: str, name: str = "fast", training: dict | None = None, **problem: object):
+    settings = {"symbols": symbols, "test_samples_per_combination": 6, **problem}
+    return PRESETS[name]().vary(problem=settings, training=training or {})
+
+
+RUNS = {
+    "pairs": ({}, noisy, None, 100),
+    "some folds": ({}, noisy, [2, 7], 100),
+    "one fold": ({}, noisy, [3], 100),
+    "three digits": ({"length": 3}, noisy, [1], 1_000),
+    "four digits": ({"length": 4, "test_samples_per_combination": 1}, noisy, [1], 1_000),
+    "one digit": ({"length": 1}, noisy, None, 10),
+    "negative answers": ({"operation": "subtract"}, noisy, None, 100),
+    "large answers": ({"operation": "multiply"}, noisy, [1, 2], 100),
+    "shown signs": ({"operation": "shown:+,-"}, noisy, [1, 2], 200),
+    "a random table": ({"operation": "table:1"}, by_heart, None, 100),
+    "astray": ({}, astray, [1, 2], 100),
+    "a corner": ({"split": "corner"}, noisy, None, 100),
+    "one combination": ({"split": "listed", "unseen_list": ((3, 4),)}, noisy, None, 100),
+    "overlapping folds": ({"unseen": 30}, noisy, None, 100),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
+    problem, answering, folds, cells = RUNS[name]
+    folder = made_up_run(tmp_path, small(symbols, **problem), answering, folds)
+    page = page_of(folder)
+    assert page.classes["cell"] == cells
+    assert [name for name, count in page.ids.items() if count > 1] == []
+    assert all(link.startswith(("data:", "#")) for link in page.links)
+    assert not re.search(r"\bnan\b|\binf\b|None", page.text)
+    assert (" done: what is said here" in page.text) == (folds is not None)
+    summary = summary_of(folder)
+    assert summary.verdict.headline in page.text
+    for text in (as_latex(summary), as_markdown(summary), as_csv(summary)):
+        assert summary.run in text or summary.experiment.name in text
+    json.dumps(insight_json(summary), allow_nan=False)
+
+
+@pytest.mark.parametrize("baseline", ["mean", "nearest", "oracle"])
+def test_a_baseline_has_a_page_of_its_own(symbols, tmp_path, baseline):
+    made_up_run(tmp_path, small(symbols), noisy)
+    run = made_up_run(tmp_path, small(symbols, baseline), exact, recorded=baseline != "nearest")
+    page = page_of(run)
+    assert f"This is a baseline, {baseline}" in page.text
+
+
+def test_an_older_run_says_what_was_not_recorded(symbols, tmp_path):
+    page = page_of(made_up_run(tmp_path, small(symbols), noisy, recorded=False))
+    assert page.text.count("Not recorded") == 3
+    assert page.tags["svg"] == 2
+
+
+def test_curves_are_drawn_where_there_are_epochs(symbols, tmp_path):
+    one = page_of(made_up_run(tmp_path, small(symbols), noisy, [1]))
+    assert "One epoch makes no curve" in one.text
+    several = page_of(made_up_run(tmp_path, small(symbols, training={"epochs": 3}), noisy, [1]))
+    assert several.tags["svg"] == one.tags["svg"] + 1
+
+
+def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
+    made_up_run(tmp_path, small(symbols, "nearest"), by_heart)
+    folder = made_up_run(tmp_path, small(symbols), noisy)
+    summary = summary_of(folder)
+    rounded, mse = summary.rounded.mean, summary.mse.mean
+    shown = in_figures("rounded", rounded), in_figures("test_mse", mse)
+    page = page_of(folder).text.replace(" %", "%").replace("%", " %")
+    latex = as_latex(summary).replace(r"\%", "%")
+    for text in (page, latex, as_markdown(summary)):
+        for figure in shown:
+            assert figure in text
+        assert "95 % interval" in text
+    rows = [*csv.DictReader(io.StringIO(as_csv(summary)))]
+    (in_csv,) = [row for row in rows if (row["about"], row["measure"]) == ("run", "rounded")]
+    in_json = insight_json(summary)
+    assert in_json["rounded"]["mean"] == float(in_csv["value"]) == rounded
+    assert in_json["rounded"]["high"] == float(in_csv["high"])
+    parts = [float(row["value"]) for row in rows if row["about"] == "error"]
+    split = in_json["attribution"]
+    assert sum(parts) == pytest.approx(split["mse"])
+    assert split["misread"].keys() == {"left", "right"}
+    assert len([row for row in rows if row["about"] == "combination"]) == 300
+    assert in_json["verdict"] == summary.verdict.text
+
+
+def test_hostile_names_are_only_names(tmp_path):
+    folder = write_symbols(tmp_path / "<script>alert(1)<" / "script>&_%")
+    run = made_up_run(tmp_path, small(str(folder)), noisy, [1])
+    page = page_of(run)
+    assert page.tags["script"] == 1
+    assert "<script>alert(1)<" in page.text
+    summary = summary_of(run)
+    assert "<script>" not in as_markdown(summary)
+    described = [line for line in as_latex(summary).splitlines() if not line.startswith("%")]
+    assert not re.search(r"(?<!\\)[%&_#](?=alert|script|_)", " ".join(described))
+
+
+def test_latex_prints_every_sign_as_it_is():
+    assert latex_escaped("50 % of a_b & {c} \\ ~ ±") == (
+        r"50 \% of a\_b \& \{c\} \textbackslash{} \textasciitilde{} $\pm$"
+    )
+
+
+def test_whose_machine_it_was_is_not_told(symbols, tmp_path, monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "my-own-machine")
+    folder = made_up_run(tmp_path, small(symbols), noisy, [1])
+    assert folder.environment()["host"] == "my-own-machine"
+    assert "my-own-machine" not in page_of(folder).text
+
+
+def test_every_figure_is_a_file_too(symbols, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(symbols), noisy))
+    written = save_figures(summary, tmp_path / "figures")
+    names = {path.stem for path in written}
+    assert names == {*FIGURES} - {"curves", "probes"}
+    for path in written:
+        assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
+    for name in names:
+        assert len(FIGURES[name].caption(summary)) > 80
+
+
+DEVELOPMENT = {"development": True, "split_seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes", "command"),
+    [
+        ("fast", {}, "unseen run fast"),
+        ("paper", {"training": {"epochs": 2}, "seed": 3}, "unseen run paper --epochs 2 --seed 3"),
+        ("fast", {"problem": {"operation": "a * b"}}, "unseen run fast --operation 'a * b'"),
+        ("fast", {"problem": DEVELOPMENT}, "unseen run fast --development"),
+        ("fast", {"training": {"fresh_draws": True}}, "unseen run fast --fresh-draws"),
+        ("fast", {"problem": {"samples_per_combination": 5}}, "unseen run fast --samples 5"),
+        ("fast", {"training": {"schedule": "constant"}}, None),
+    ],
+)  # fmt: skip
+def test_the_command_says_what_differs_from_the_preset(preset, changes, command):
+    assert command_of(PRESETS[preset]().vary(**changes)) == command
+
+
+def test_folds_are_named_in_the_command_as_they_are_typed():
+    assert in_ranges([1, 2, 3, 5, 8, 9]) == "1-3,5,8-9"
+    assert command_of(PRESETS["fast"](), [4, 2, 3]) == "unseen run fast --folds 2-4"
