@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,6 @@ class FoldEvidence:
     arrays: Arrays
     seen: NDArray[np.bool_]  # (combinations,)
     deep: bytes | None  # what was worked out on demand, if it was
-
-    @cached_property
-    def mean_answers(self) -> NDArray[np.float64] | None:
-        """The mean answer to every combination; None where it was not recorded."""
-        return self.arrays.get("means")
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class Structure:
 def structure_of(evidence: Evidence) -> Structure | None:
     """The structure of a run; None where it was not recorded or is too large to fit."""
     table = evidence.posed.combinations
-    folds = [fold for fold in evidence.folds if fold.mean_answers is not None]
+    folds = [fold for fold in evidence.folds if "means" in fold.arrays]
     if not folds or len(folds) < len(evidence.folds) or len(table.digits) > MOST_COMBINATIONS:
         return None
     digits, answers = table.digits, table.answers

@@ -10,11 +10,16 @@ from unseen.views.grid import grid_of
 
 def ruler(summary: Summary) -> str:
     things = combinations_word(summary.experiment.problem)
-    return (
-        f"How often unseen {things} round to the right answer. A network that only remembers "
-        "should lie near nearest or one constant answer, one that composes near oracle. "
-        "The broad bar is the 95 % interval of this run."
-    )
+    words = [f"How often unseen {things} round to the right answer."]
+    known = {
+        "nearest": "nearest answers as the most similar training picture: what a memory can do.",
+        "oracle": "oracle is told every label, then computes: what composition could reach.",
+    }
+    words += [about for name, about in known.items() if name in summary.baselines]
+    words.append("One answer: the best that one and the same answer to everything could get.")
+    if math.isfinite(summary.rounded.low):
+        words.append("The broad bar is the 95 % interval of this run.")
+    return " ".join(words)
 
 
 def grid(summary: Summary) -> str:

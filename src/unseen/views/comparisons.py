@@ -16,8 +16,9 @@ from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
 from unseen.insight.summary import Summary
+from unseen.insight.words import plural
 from unseen.views.json_view import interval_json, number
-from unseen.views.tables import in_figures, plural
+from unseen.views.tables import in_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

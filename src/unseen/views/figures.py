@@ -56,11 +56,10 @@ def page_svg(name: str, summary: Summary) -> str | None:
     """A figure as part of a page: no size of its own, the page's colours, ids that are its own."""
     with in_our_style():
         figure = FIGURES[name].draw(summary)
-        return None if figure is None else embedded(name, figure)
+        return None if figure is None else _embedded(name, figure)
 
 
-def embedded(name: str, figure: Figure) -> str:
-    """SVG text to stand within HTML."""
+def _embedded(name: str, figure: Figure) -> str:
     text = as_svg(figure, transparent=True).decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
@@ -71,8 +70,7 @@ def embedded(name: str, figure: Figure) -> str:
     text = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
     for colour, ours in PAGE_COLOURS.items():
         text = text.replace(colour, ours)
-    title = f'<svg role="img" aria-label="{FIGURES[name].title if name in FIGURES else name}"'
-    return text.replace("<svg", title, 1)
+    return text.replace("<svg", f'<svg role="img" aria-label="{FIGURES[name].title}"', 1)
 
 
 def as_svg(figure: Figure, *, transparent: bool = False) -> bytes:

@@ -20,6 +20,7 @@ from unseen.insight.published import (
     is_the_papers_problem,
 )
 from unseen.insight.statistics import Spread, over_folds, spread
+from unseen.insight.words import plural
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import find_network
 
@@ -59,10 +60,6 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
 def sight(model: str) -> str:
     """What a model was told about its pictures."""
     return "baseline" if model in BASELINES else find_network(model).sight
-
-
-def plural(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def footnote(experiment: Experiment) -> str:
