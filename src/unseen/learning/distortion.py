@@ -1,6 +1,7 @@
 """Small random distortions of single symbols, as if somebody else had written them."""
 
 import math
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -25,8 +26,27 @@ def distort(symbols: Tensor, strength: float) -> Tensor:
         ],
         dim=1,
     )  # (n, 2, 3)
-    grid = functional.affine_grid(maps, [count, 1, height, width], align_corners=False)
-    bend = strength * BEND * torch.randn(count, 2, BENDS, BENDS)
-    bend = functional.interpolate(bend, (height, width), mode="bilinear", align_corners=True)
-    grid = grid + bend.permute(0, 2, 3, 1)
+    bends = strength * BEND * torch.randn(count, 2, BENDS * BENDS)
+    places = torch.cat([maps, bends], dim=2) @ _grids(height, width)  # (n, 2, height · width)
+    grid = places.view(count, 2, height, width).permute(0, 2, 3, 1)
     return functional.grid_sample(symbols, grid.to(symbols.device), align_corners=False)
+
+
+@cache
+def _grids(height: int, width: int) -> Tensor:
+    """What every pixel's place is made of: across, down, 1, and its share in each bend."""
+    across, down = ((torch.arange(side) + 0.5) * 2 / side - 1 for side in (width, height))
+    affine = torch.stack(
+        [
+            across.expand(height, width),
+            down[:, None].expand(height, width),
+            torch.ones(height, width),
+        ]
+    )
+    shares = functional.interpolate(
+        torch.eye(BENDS * BENDS).view(-1, 1, BENDS, BENDS),
+        (height, width),
+        mode="bilinear",
+        align_corners=True,
+    )
+    return torch.cat([affine.flatten(1), shares.flatten(1)])  # (3 + bends, height · width)
