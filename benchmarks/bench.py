@@ -126,6 +126,11 @@ def measure(keras: str | None, precision: str, *, quick: bool) -> list[dict[str,
     )  # fmt: skip
     memory = {"ours": ours("memory")} | ({"theirs": theirs("memory")} if theirs else {})
     rows.append({"what": "peak memory of a fold, MB", **memory, "must": "≤ 700 MB"})
+    insight, rest = ours("insight", 1 if quick else 3)
+    rows.append(
+        {"what": "a fold of fast: insight against all else, s", "ours": insight, "theirs": rest,
+         "ratios": [insight / rest], "must": "≤ 0.25 ×"}
+    )  # fmt: skip
     for side in filter(None, (ours, theirs)):
         side.close()
 

@@ -3,11 +3,14 @@
 import sys
 import time
 from functools import cached_property
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from serve import serve
 
+from unseen.experiments import fold
 from unseen.experiments.engine import keep_freed_memory
 from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
@@ -68,6 +71,22 @@ class Ours:
         for _ in train(state, lambda _: seen, experiment.training, self.streams, CPU):
             pass
         return (time.perf_counter() - started) / len(seen)
+
+    def insight(self, folds: int) -> list[float]:
+        """Seconds that folds of the fast preset spend on insight, and on all else."""
+        on_insight, in_all = [], []
+        examine = fold.examine
+
+        def timed(*arguments: Any) -> Any:
+            started = time.perf_counter()
+            examined = examine(*arguments)
+            on_insight.append(time.perf_counter() - started)
+            return examined
+
+        with patch.object(fold, "examine", timed):
+            for number in range(1, folds + 1):
+                in_all.append(fold.run_fold(fast(), number).result.seconds)
+        return [sum(on_insight) / folds, (sum(in_all) - sum(on_insight)) / folds]
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment, Frozen
-from unseen.experiments.measuring import combination_means, prediction_tables
+from unseen.experiments.measuring import Answer, combination_means, prediction_tables
 from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
 from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS, mean_error, mse, rounded
@@ -109,24 +109,14 @@ def fold_steps(
         some_seen = seen.some(streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES])
         train_predictions = learnt.answer(some_seen)
         predictions = learnt.answer(unseen)
-        quadrants = {
-            name: measured(learnt.answer(samples), samples)
-            for name, samples in quadrant_samples(experiment.problem, streams).items()
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            "prediction": predictions,
-            "answer": unseen.answers,
-            "combination": unseen.combinations,
-            "images": unseen.images,
-        }
-        if experiment.training.model != "nearest":  # which takes minutes for these
-            arrays["means"] = combination_means(learnt.answer, posed, streams, len(unseen) // 5)
-            arrays["table_rows"], arrays["tables"] = prediction_tables(
-                learnt.answer,
-                posed,
-                streams,
-                predictions=experiment.problem.test_samples_per_combination * 5 // 4,
-            )
+        quadrants, material = examine(learnt.answer, experiment, streams)
+    arrays: dict[str, NDArray[Any]] = {
+        "prediction": predictions,
+        "answer": unseen.answers,
+        "combination": unseen.combinations,
+        "images": unseen.images,
+        **material,
+    }
     measures = {name: measure(predictions, unseen.answers) for name, measure in METRICS.items()}
     result = FoldResult(
         fold=fold,
@@ -143,6 +133,27 @@ def fold_steps(
     return FoldOutcome(result, arrays, learnt.weights)
 
 
+def examine(
+    answer: Answer, experiment: Experiment, streams: Streams
+) -> tuple[dict[str, Quadrant], dict[str, NDArray[Any]]]:
+    """What insight asks of a finished fold beyond its test: its quadrants, and material."""
+    problem = experiment.problem
+    quadrants = {
+        name: measured(answer(samples), samples)
+        for name, samples in quadrant_samples(problem, streams).items()
+    }
+    if experiment.training.model == "nearest":  # which takes minutes for the rest
+        return quadrants, {}
+    posed = pose(problem)
+    unseen = len(posed.folds[streams.fold - 1].unseen)
+    samples = unseen * problem.test_samples_per_combination
+    rows, tables = prediction_tables(
+        answer, posed, streams, predictions=problem.test_samples_per_combination * 5 // 4
+    )
+    means = combination_means(answer, posed, streams, samples // 5)
+    return quadrants, {"means": means, "table_rows": rows, "tables": tables}
+
+
 def measured(predictions: NDArray[np.float32], samples: Samples) -> Quadrant:
     return Quadrant(
         mse=mse(predictions, samples.answers),
@@ -155,7 +166,7 @@ def measured(predictions: NDArray[np.float32], samples: Samples) -> Quadrant:
 class Learnt:
     """What training, or fitting, has come to."""
 
-    answer: Callable[[Samples], NDArray[np.float32]]
+    answer: Answer
     weights: bytes  # safetensors
     parameters: int = 0
     losses: list[float] = field(default_factory=list)
