@@ -69,6 +69,16 @@ def test_a_shift_that_seen_pairs_share_is_no_wrong_sum(small, tmp_path):
     assert summary.structure.seen_bias.mean == pytest.approx(-2)
 
 
+def test_a_shift_is_taken_off_as_seen_pairs_have_it(small, tmp_path):
+    assert summary_of(made_up_run(tmp_path, small(), shifted)).unshifted["rounded"].mean == 1.0
+
+
+def test_what_only_unseen_pairs_get_wrong_is_not_taken_off(small, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(), by_heart))
+    assert summary.unshifted["test_mse"] == summary.spreads["test_mse"]
+    assert summary.unshifted["rounded"] == summary.spreads["rounded"]
+
+
 def test_a_network_that_went_astray_has_a_verdict(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), astray, [1, 2]))
     assert summary.verdict.headline == "No: training went astray"

@@ -14,6 +14,7 @@ from unseen.insight.deep import MeanProbe, deep_of, mean_probes
 from unseen.insight.evidence import Evidence, FoldEvidence, gather
 from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.references import Reference, references
+from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import bias
 from unseen.insight.values import Structure, structure_of
@@ -64,6 +65,7 @@ class Summary:
     guess: float  # what one and the same answer to everything could get right
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
+    unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
     blame: Blame | None
     blame_images: int  # in each place
     structure: Structure | None
@@ -103,6 +105,7 @@ def sum_up(evidence: Evidence) -> Summary:
         guess=guess,
         bands=bands_of(evidence),
         quadrants=quadrant_spreads(results),
+        unshifted=without_shift(evidence.folds),
         blame=blame,
         blame_images=images,
         structure=structure_of(evidence),

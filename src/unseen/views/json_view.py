@@ -58,6 +58,7 @@ def insight_json(summary: Summary) -> dict[str, Any]:
             for name, reference in summary.baselines.items()
         },
         "quadrants": {name: spreads_json(measures) for name, measures in summary.quadrants.items()},
+        "without_shift": spreads_json(summary.unshifted),
         "attribution": attribution_json(summary),
         "structure": None if summary.structure is None else structure_json(summary.structure),
         "probes": [

@@ -112,6 +112,8 @@ def _insights(summary: Summary) -> Iterator[Row]:
     for quadrant, measures in summary.quadrants.items():
         for name, spread in measures.items():
             yield "quadrant", "", quadrant, name, spread.mean
+    for name, spread in summary.unshifted.items():
+        yield "without shift", "", summary.run, name, spread.mean
     if summary.blame is not None:
         for part, value in error_parts(summary.experiment, summary.blame).items():
             yield "error", "", part, "mse", value

@@ -185,7 +185,20 @@ def structure_rows(summary: Summary) -> list[tuple[str, str]]:
     }
     if structure.mirror is not None:
         named["gap between (a, b) and (b, a)"] = structure.mirror
-    return [(name, in_short(figure)) for name, figure in named.items()]
+    rows = [(name, in_short(figure)) for name, figure in named.items()]
+    return [*rows, *unshifted_rows(summary)]
+
+
+def unshifted_rows(summary: Summary) -> list[tuple[str, str]]:
+    """What would be if each fold's answers moved by its mean error on seen combinations."""
+    if not summary.unshifted:
+        return []
+    right, error = summary.unshifted["rounded"], summary.unshifted["test_mse"]
+    taken_off = "with the mean error on seen combinations in training handwriting taken off"
+    return [
+        (f"rounding on unseen combinations {taken_off}", in_figures("rounded", right.mean)),
+        (f"test MSE {taken_off}", in_short(error)),
+    ]
 
 
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
