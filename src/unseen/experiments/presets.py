@@ -56,7 +56,7 @@ def fast() -> Experiment:
 
 
 def best() -> Experiment:
-    """The most unseen combinations right: towers, fresh draws, distortion; a quarter of an hour a fold."""
+    """The most unseen combinations right: towers, fresh draws, distortion; minutes a fold."""
     return fast().vary(
         name="best",
         problem={"samples_per_combination": 1_000},
