@@ -202,6 +202,19 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
     assert "ends in .svg or .pdf" in bad.stderr
 
 
+@pytest.mark.parametrize("others", [{"per_label": 6}, {"per_label": 20}, {"labels": 7}])
+def test_a_run_is_not_shown_with_other_symbols_than_its_own(runs, tmp_path, others):
+    run = runs(noisy, [1])
+    write_symbols(tmp_path / "symbols", **others)
+    ended = unseen("report", run, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert f"are no longer those that {run} was run with" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    shown = unseen("show", run, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "nothing can be said of what it shows" in shown.stderr
+
+
 def test_a_run_with_nothing_done_has_no_report(tmp_path: Path):
     RunFolder(tmp_path / "runs/fast-0").create(PRESETS["fast"]())
     ended = unseen("report", "fast", cwd=tmp_path)
