@@ -82,6 +82,29 @@ def test_the_page_stands_in_a_real_browser(a_run: Path, browser, width: int, sch
     assert len([url for url in asked if url.startswith("file:")]) == 1
 
 
+def test_details_cover_no_cell_before_one_is_pointed_at(runs, tmp_path, browser):
+    run = runs(noisy, [1], length=3)
+    assert unseen("report", run, "--output", "page.html", cwd=tmp_path).returncode == 0
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    covered = (
+        "(() => { const box = document.querySelector('.details').getBoundingClientRect();"
+        "return [...document.querySelectorAll('.cell')].filter(cell => {"
+        "const at = cell.getBoundingClientRect(); return at.left < box.right && at.right > box.left"
+        " && at.top < box.bottom && at.bottom > box.top; }).length; })()"
+    )
+    assert page.locator(".cell").count() == 1_000
+    page.locator(".grid").first.evaluate(
+        "grid => scrollBy(0, grid.getBoundingClientRect().bottom - innerHeight)"
+    )
+    assert page.evaluate(covered) == 0
+    page.locator(".cell").nth(7).hover()
+    assert page.locator(".details").inner_text().startswith("(0, 0, 7)")
+    assert page.locator(".details").evaluate(
+        "box => box.getBoundingClientRect().bottom <= innerHeight"
+    )
+
+
 def test_a_run_that_cannot_write_its_report_is_done_all_the_same(a_run: Path):
     here = a_run.parent.parent
     (a_run / "report.html").rename(a_run / "kept.html")
