@@ -15,6 +15,7 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.repeating import command_of, in_ranges
 from unseen.insight.evidence import gather
+from unseen.views.drawings import digit_labels, ruler
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
 from unseen.views.papers import as_csv, as_latex, as_markdown, latex_escaped
@@ -184,6 +185,20 @@ def test_every_figure_is_a_file_too(symbols, tmp_path):
         assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
     for name in names:
         assert len(FIGURES[name].caption(summary)) > 80
+
+
+def test_digits_of_nearly_one_worth_share_a_label():
+    assert digit_labels({0: 0.0, 1: 1.0, 2: 2.0}, 0.3) == [(0.0, "0"), (1.0, "1"), (2.0, "2")]
+    assert digit_labels({0: 5.0, 3: 0.0, 7: 0.2}, 0.3) == [(0.1, "3,7"), (5.0, "0")]
+    assert digit_labels(dict.fromkeys(range(10), 0.0), 0.3) == [(0.0, "0–9")]
+
+
+def test_the_figure_of_a_run_stands_beside_its_interval_not_on_it(symbols, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(symbols), noisy, [1, 2]))
+    (place,) = ruler(summary).axes
+    ours = f"{100 * summary.rounded.mean:.1f} %"
+    (label,) = [text for text in place.texts if text.get_text() == ours]
+    assert label.xy[0] == pytest.approx(100 * summary.rounded.high)
 
 
 DEVELOPMENT = {"development": True, "split_seed": 1}
