@@ -74,6 +74,7 @@ def test_the_page_stands_in_a_real_browser(a_run: Path, browser, width: int, sch
     assert beyond == []
     page.locator(".cell").nth(37).hover()
     assert page.locator(".details").inner_text().startswith("(3, 7) = 10: ")
+    assert "; its error: misread left " in page.locator(".details").inner_text()
     page.locator(".cell").nth(0).focus()
     page.keyboard.press("ArrowDown")
     assert page.locator(".details").inner_text().startswith("(1, 0) = 1: ")
@@ -143,6 +144,8 @@ def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):
     assert looked.returncode == 0, looked.stderr
     insight = json.loads(unseen("show", run, "--json", cwd=tmp_path).stdout)["insight"]
     assert insight["attribution"]["images"] == 100
+    (only,) = insight["attribution"]["combinations"]
+    assert only["mse"] == pytest.approx(insight["attribution"]["mse"])
     assert [probe["layer"] for probe in insight["probes"]][:2] == ["picture", "Conv2d 1"]
     assert "Where are the digits read?" in (run / "report.html").read_text()
     kept = run / "folds/01/deep.json"

@@ -17,6 +17,7 @@ from made_up_runs import (
 )
 
 from unseen.experiments.presets import PRESETS
+from unseen.insight.attribution import mean_of_folds
 from unseen.insight.statistics import spread
 
 
@@ -59,6 +60,13 @@ def test_misread_digits_are_blamed_where_they_are(small, tmp_path):
     left, right = summary.blame.misread
     assert left > 10 * abs(right)
     assert "Its errors are mostly misread digits" in summary.verdict.text
+
+
+def test_the_errors_of_combinations_make_up_the_error_of_all(small, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(), misreading))
+    assert summary.blames.keys() == {(score.fold, score.row) for score in summary.scores}
+    assert mean_of_folds([*summary.blames.values()]).misread == pytest.approx(summary.blame.misread)
+    assert all(blame.misread[0] > 1 > blame.misread[1] for blame in summary.blames.values())
 
 
 def test_a_shift_that_seen_pairs_share_is_no_wrong_sum(small, tmp_path):

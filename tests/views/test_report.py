@@ -148,6 +148,19 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     assert sum(parts) == pytest.approx(split["mse"])
     assert split["misread"].keys() == {"left", "right"}
     assert len([row for row in rows if row["about"] == "combination"]) == 300
+    of_one = {
+        row["measure"]: float(row["value"])
+        for row in rows
+        if (row["about"], row["name"]) == ("error of a combination", "(3, 7)")
+    }
+    assert of_one.keys() == {"misread left", "misread right", "wrong", "shift", "interplay"}
+    (said,) = [each for each in split["combinations"] if each["combination"] == [3, 7]]
+    assert {name: said[name] for name in of_one} == of_one
+    assert sum(of_one.values()) == pytest.approx(said["mse"])
+    assert len(split["combinations"]) == 100
+    figures = {row["name"]: float(row["value"]) for row in rows if row["about"] == "structure"}
+    assert figures == {name: in_json["structure"][name]["mean"] for name in figures}
+    assert len(figures) == 5
     assert in_json["verdict"] == summary.verdict.text
 
 

@@ -181,6 +181,16 @@ def error_parts(experiment: Experiment, blame: Blame) -> dict[str, float]:
     return parts
 
 
+def error_figures(experiment: Experiment, blame: Blame) -> dict[str, float]:
+    """The parts of an error place by place, in short words."""
+    names = place_names(experiment.problem)
+    parts = {f"misread {name}": part for name, part in zip(names, blame.misread, strict=True)} | {
+        "wrong": blame.wrong,
+        "shift": blame.shift,
+    }
+    return parts | ({"interplay": blame.interplay} if len(names) > 1 else {})
+
+
 def _not_recorded(experiment: Experiment) -> str:
     if experiment.training.model == "nearest":
         return "What its errors are made of takes too long to find out for this baseline."
