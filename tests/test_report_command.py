@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
-from made_up_runs import by_heart, exact, made_up_run, noisy
+from made_up_runs import astray, by_heart, exact, made_up_run, noisy
 
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
@@ -209,6 +209,11 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     few = runs(exact, [1, 2], seed=2)
     said = unseen("compare", first, few, cwd=tmp_path).stdout
     assert "these very networks" in " ".join(said.split())
+    assert "means do not differ by the difference" in " ".join(said.split())
+    assert "means do not differ" not in " ".join(table.stdout.split())
+    lost = unseen("compare", first, runs(astray, seed=3), cwd=tmp_path).stdout
+    assert "nan to nan" in lost
+    assert "+nan" not in lost
 
 
 def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
@@ -226,6 +231,7 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
     assert "needs two runs" in unseen("compare", first, cwd=tmp_path).stderr
     bad = unseen("compare", first, runs(exact, [1], seed=4), "--figure", "x.gif", cwd=tmp_path)
     assert "ends in .svg or .pdf" in bad.stderr
+    assert bad.stdout == ""
 
 
 @pytest.mark.parametrize("others", [{"per_label": 6}, {"per_label": 20}, {"labels": 7}])
