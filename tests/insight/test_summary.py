@@ -101,6 +101,24 @@ def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):
     assert "This is a baseline, oracle" in oracle.verdict.text
 
 
+def test_a_baseline_with_fewer_folds_is_said_to_have_fewer(small, tmp_path):
+    made_up_run(tmp_path, small("nearest"), by_heart, [1, 2], recorded=False)
+    summary = summary_of(made_up_run(tmp_path, small(), noisy))
+    assert "(nearest, on 2 of these 10 folds) gets" in summary.verdict.text
+
+
+def test_one_fold_speaks_of_one_network(small, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(), noisy, [1]))
+    assert ", for this one network alone; 10 pairs, 1 fold)" in summary.verdict.text
+
+
+def test_things_are_called_by_their_names(small, tmp_path):
+    signs = summary_of(made_up_run(tmp_path, small(operation="shown:+,-"), misreading, [1]))
+    assert "mostly misread digits and signs" in signs.verdict.text
+    digits = summary_of(made_up_run(tmp_path, small(length=1), by_heart))
+    assert "wrong answers of unseen digits" in digits.verdict.text
+
+
 def test_the_verdict_names_what_a_network_is_told(small, tmp_path):
     blind = summary_of(made_up_run(tmp_path, small(), noisy, [1]))
     assert "The network is blind" in blind.verdict.text

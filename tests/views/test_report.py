@@ -105,6 +105,18 @@ def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
     json.dumps(insight_json(summary), allow_nan=False)
 
 
+def test_longer_combinations_are_reversed_and_split_in_part(symbols, tmp_path):
+    page = page_of(made_up_run(tmp_path, small(symbols, length=3), noisy, [1, 2]))
+    assert "gap between a combination and its reversal" in page.text
+    assert "on 20 of 200 unseen combinations, split exactly" in page.text
+
+
+def test_negative_answers_have_one_kind_of_minus(symbols, tmp_path):
+    page = page_of(made_up_run(tmp_path, small(symbols, operation="subtract"), noisy))
+    assert "answer −" in page.text
+    assert "answer -" not in page.text
+
+
 @pytest.mark.parametrize("baseline", ["mean", "nearest", "oracle"])
 def test_a_baseline_has_a_page_of_its_own(symbols, tmp_path, baseline):
     made_up_run(tmp_path, small(symbols), noisy)

@@ -37,7 +37,8 @@ class Cell:
             return f"{self.name}: {right} right {mean_of}"
         mean = fmean(score.mean for score in self.scores)
         return (
-            f"{self.name} = {self.scores[0].answer}: {right} right, mean answer {decimal(mean)}, "
+            f"{self.name} = {decimal(self.scores[0].answer, 0)}: {right} right, "
+            f"mean answer {decimal(mean)}, "
             f"MSE {decimal(mse, 3)}, unseen in fold {folds}{self.made_of}"
         )
 
