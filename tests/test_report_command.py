@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
-from made_up_runs import by_heart, exact, made_up_run, noisy
+from made_up_runs import astray, by_heart, exact, made_up_run, noisy
 
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
@@ -74,12 +74,36 @@ def test_the_page_stands_in_a_real_browser(a_run: Path, browser, width: int, sch
     assert beyond == []
     page.locator(".cell").nth(37).hover()
     assert page.locator(".details").inner_text().startswith("(3, 7) = 10: ")
+    assert "; its error: misread left " in page.locator(".details").inner_text()
     page.locator(".cell").nth(0).focus()
     page.keyboard.press("ArrowDown")
     assert page.locator(".details").inner_text().startswith("(1, 0) = 1: ")
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert len([url for url in asked if url.startswith("file:")]) == 1
+
+
+def test_details_cover_no_cell_before_one_is_pointed_at(runs, tmp_path, browser):
+    run = runs(noisy, [1], length=3)
+    assert unseen("report", run, "--output", "page.html", cwd=tmp_path).returncode == 0
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    covered = (
+        "(() => { const box = document.querySelector('.details').getBoundingClientRect();"
+        "return [...document.querySelectorAll('.cell')].filter(cell => {"
+        "const at = cell.getBoundingClientRect(); return at.left < box.right && at.right > box.left"
+        " && at.top < box.bottom && at.bottom > box.top; }).length; })()"
+    )
+    assert page.locator(".cell").count() == 1_000
+    page.locator(".grid").first.evaluate(
+        "grid => scrollBy(0, grid.getBoundingClientRect().bottom - innerHeight)"
+    )
+    assert page.evaluate(covered) == 0
+    page.locator(".cell").nth(7).hover()
+    assert page.locator(".details").inner_text().startswith("(0, 0, 7)")
+    assert page.locator(".details").evaluate(
+        "box => box.getBoundingClientRect().bottom <= innerHeight"
+    )
 
 
 def test_a_run_that_cannot_write_its_report_is_done_all_the_same(a_run: Path):
@@ -120,6 +144,8 @@ def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):
     assert looked.returncode == 0, looked.stderr
     insight = json.loads(unseen("show", run, "--json", cwd=tmp_path).stdout)["insight"]
     assert insight["attribution"]["images"] == 100
+    (only,) = insight["attribution"]["combinations"]
+    assert only["mse"] == pytest.approx(insight["attribution"]["mse"])
     assert [probe["layer"] for probe in insight["probes"]][:2] == ["picture", "Conv2d 1"]
     assert "Where are the digits read?" in (run / "report.html").read_text()
     kept = run / "folds/01/deep.json"
@@ -183,6 +209,11 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     few = runs(exact, [1, 2], seed=2)
     said = unseen("compare", first, few, cwd=tmp_path).stdout
     assert "these very networks" in " ".join(said.split())
+    assert "means do not differ by the difference" in " ".join(said.split())
+    assert "means do not differ" not in " ".join(table.stdout.split())
+    lost = unseen("compare", first, runs(astray, seed=3), cwd=tmp_path).stdout
+    assert "nan to nan" in lost
+    assert "+nan" not in lost
 
 
 def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
@@ -200,6 +231,20 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
     assert "needs two runs" in unseen("compare", first, cwd=tmp_path).stderr
     bad = unseen("compare", first, runs(exact, [1], seed=4), "--figure", "x.gif", cwd=tmp_path)
     assert "ends in .svg or .pdf" in bad.stderr
+    assert bad.stdout == ""
+
+
+@pytest.mark.parametrize("others", [{"per_label": 6}, {"per_label": 20}, {"labels": 7}])
+def test_a_run_is_not_shown_with_other_symbols_than_its_own(runs, tmp_path, others):
+    run = runs(noisy, [1])
+    write_symbols(tmp_path / "symbols", **others)
+    ended = unseen("report", run, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert f"are no longer those that {run} was run with" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    shown = unseen("show", run, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "nothing can be said of what it shows" in shown.stderr
 
 
 def test_a_run_with_nothing_done_has_no_report(tmp_path: Path):

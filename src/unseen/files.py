@@ -1,5 +1,6 @@
 """Files that are there whole or not at all, and what to do with those that are not."""
 
+import errno
 import hashlib
 import json
 import os
@@ -28,8 +29,10 @@ def make_folder(path: Path) -> None:
 
 def write_whole(path: Path, content: bytes, *, sync: bool = True) -> None:
     """Write a file so that it is there whole or not at all, whatever happens."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             with part.open("xb") as file:
                 file.write(content)

@@ -125,6 +125,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
     assert [*tmp_path.iterdir()] == [path]
 
 
+@pytest.mark.parametrize("name", [".", "there"])
+def test_a_folder_is_not_written_over(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    with pytest.raises(UnseenError, match=rf"cannot write {name}: Is a directory"):
+        write_whole(Path(name), b"new")
+    assert [*tmp_path.iterdir()] == [tmp_path / "there"]
+
+
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path):
     folder = finished(tmp_path / "run")
     leftover = folder.path / "folds/03/.model.safetensors.0badcafe.part"

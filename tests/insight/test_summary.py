@@ -17,6 +17,7 @@ from made_up_runs import (
 )
 
 from unseen.experiments.presets import PRESETS
+from unseen.insight.attribution import mean_of_folds
 from unseen.insight.statistics import spread
 
 
@@ -61,6 +62,13 @@ def test_misread_digits_are_blamed_where_they_are(small, tmp_path):
     assert "Its errors are mostly misread digits" in summary.verdict.text
 
 
+def test_the_errors_of_combinations_make_up_the_error_of_all(small, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(), misreading))
+    assert summary.blames.keys() == {(score.fold, score.row) for score in summary.scores}
+    assert mean_of_folds([*summary.blames.values()]).misread == pytest.approx(summary.blame.misread)
+    assert all(blame.misread[0] > 1 > blame.misread[1] for blame in summary.blames.values())
+
+
 def test_a_shift_that_seen_pairs_share_is_no_wrong_sum(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), shifted))
     assert summary.blame.shift == pytest.approx(4)
@@ -101,6 +109,24 @@ def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):
     assert f"{100 * way:.0f} % of the way" in placed.verdict.text
     oracle = summary_of(made_up_run(tmp_path, small("oracle"), exact))
     assert "This is a baseline, oracle" in oracle.verdict.text
+
+
+def test_a_baseline_with_fewer_folds_is_said_to_have_fewer(small, tmp_path):
+    made_up_run(tmp_path, small("nearest"), by_heart, [1, 2], recorded=False)
+    summary = summary_of(made_up_run(tmp_path, small(), noisy))
+    assert "(nearest, on 2 of these 10 folds) gets" in summary.verdict.text
+
+
+def test_one_fold_speaks_of_one_network(small, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(), noisy, [1]))
+    assert ", for this one network alone; 10 pairs, 1 fold)" in summary.verdict.text
+
+
+def test_things_are_called_by_their_names(small, tmp_path):
+    signs = summary_of(made_up_run(tmp_path, small(operation="shown:+,-"), misreading, [1]))
+    assert "mostly misread digits and signs" in signs.verdict.text
+    digits = summary_of(made_up_run(tmp_path, small(length=1), by_heart))
+    assert "wrong answers of unseen digits" in digits.verdict.text
 
 
 def test_the_verdict_names_what_a_network_is_told(small, tmp_path):

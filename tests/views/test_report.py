@@ -15,6 +15,7 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.repeating import command_of, in_ranges
 from unseen.insight.evidence import gather
+from unseen.views.drawings import digit_labels, ruler
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
 from unseen.views.papers import as_csv, as_latex, as_markdown, latex_escaped
@@ -104,6 +105,18 @@ def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
     json.dumps(insight_json(summary), allow_nan=False)
 
 
+def test_longer_combinations_are_reversed_and_split_in_part(symbols, tmp_path):
+    page = page_of(made_up_run(tmp_path, small(symbols, length=3), noisy, [1, 2]))
+    assert "gap between a combination and its reversal" in page.text
+    assert "on 20 of 200 unseen combinations, split exactly" in page.text
+
+
+def test_negative_answers_have_one_kind_of_minus(symbols, tmp_path):
+    page = page_of(made_up_run(tmp_path, small(symbols, operation="subtract"), noisy))
+    assert "answer −" in page.text
+    assert "answer -" not in page.text
+
+
 @pytest.mark.parametrize("baseline", ["mean", "nearest", "oracle"])
 def test_a_baseline_has_a_page_of_its_own(symbols, tmp_path, baseline):
     made_up_run(tmp_path, small(symbols), noisy)
@@ -147,6 +160,19 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     assert sum(parts) == pytest.approx(split["mse"])
     assert split["misread"].keys() == {"left", "right"}
     assert len([row for row in rows if row["about"] == "combination"]) == 300
+    of_one = {
+        row["measure"]: float(row["value"])
+        for row in rows
+        if (row["about"], row["name"]) == ("error of a combination", "(3, 7)")
+    }
+    assert of_one.keys() == {"misread left", "misread right", "wrong", "shift", "interplay"}
+    (said,) = [each for each in split["combinations"] if each["combination"] == [3, 7]]
+    assert {name: said[name] for name in of_one} == of_one
+    assert sum(of_one.values()) == pytest.approx(said["mse"])
+    assert len(split["combinations"]) == 100
+    figures = {row["name"]: float(row["value"]) for row in rows if row["about"] == "structure"}
+    assert figures == {name: in_json["structure"][name]["mean"] for name in figures}
+    assert len(figures) == 5
     assert in_json["verdict"] == summary.verdict.text
 
 
@@ -184,6 +210,20 @@ def test_every_figure_is_a_file_too(symbols, tmp_path):
         assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
     for name in names:
         assert len(FIGURES[name].caption(summary)) > 80
+
+
+def test_digits_of_nearly_one_worth_share_a_label():
+    assert digit_labels({0: 0.0, 1: 1.0, 2: 2.0}, 0.3) == [(0.0, "0"), (1.0, "1"), (2.0, "2")]
+    assert digit_labels({0: 5.0, 3: 0.0, 7: 0.2}, 0.3) == [(0.1, "3,7"), (5.0, "0")]
+    assert digit_labels(dict.fromkeys(range(10), 0.0), 0.3) == [(0.0, "0–9")]
+
+
+def test_the_figure_of_a_run_stands_beside_its_interval_not_on_it(symbols, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small(symbols), noisy, [1, 2]))
+    (place,) = ruler(summary).axes
+    ours = f"{100 * summary.rounded.mean:.1f} %"
+    (label,) = [text for text in place.texts if text.get_text() == ours]
+    assert label.xy[0] == pytest.approx(100 * summary.rounded.high)
 
 
 DEVELOPMENT = {"development": True, "split_seed": 1}

@@ -11,7 +11,12 @@ from unseen.errors import UnseenError
 from unseen.experiments.run_folder import find_run
 from unseen.insight.comparison import compare_runs
 from unseen.insight.summary import sum_up
-from unseen.views.comparisons import comparison_json, comparison_table, save_comparison
+from unseen.views.comparisons import (
+    check_figure,
+    comparison_json,
+    comparison_table,
+    save_comparison,
+)
 
 
 def compare(
@@ -25,6 +30,8 @@ def compare(
     """Compare runs of one problem, paired over combinations."""
     if len(runs) < 2:
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
+    if figure is not None:
+        check_figure(figure)
     summaries = [sum_up(evidence_of(find_run(run, runs_dir))) for run in runs]
     comparisons = compare_runs(summaries)
     emit((comparison_json if json else comparison_table)(summaries, comparisons))

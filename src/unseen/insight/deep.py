@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from unseen.insight.attribution import Blame
 from unseen.insight.statistics import Spread, spread
@@ -19,6 +19,7 @@ class DeepFold(BaseModel):
 
     images: int  # in each place
     blame: Blame
+    by_row: dict[int, Blame] = Field(default_factory=dict)  # of the table of all combinations
     probes: dict[str, tuple[float, ...]]  # layer -> by place, the share read right
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.posing import PosedProblem, pose
@@ -48,5 +49,21 @@ def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResu
         seen = np.ones(len(posed.combinations.digits), np.bool_)
         seen[posed.folds[result.fold - 1].unseen] = False
         arrays = folder.predictions(result.fold)
+        if not _shows(posed, arrays):
+            raise UnseenError(
+                f"the symbols in {experiment.problem.symbols} are no longer those that "
+                f"{folder.path.name} was run with; put them back to see what it shows"
+            )
         folds.append(FoldEvidence(result, arrays, seen, folder.derived(result.fold, DEEP_FILE)))
     return Evidence(folder, experiment, posed, tuple(folds))
+
+
+def _shows(posed: PosedProblem, arrays: Arrays) -> bool:
+    """Whether the images of a fold's samples still are of the digits of their combinations."""
+    labels, table = posed.bank.test.labels, posed.combinations
+    images, rows = arrays["images"], arrays["combination"]
+    if images.max() >= len(labels) or rows.max() >= len(table.digits):
+        return False
+    return np.array_equal(labels[images], table.digits[rows]) and np.array_equal(
+        table.answers[rows], arrays["answer"]
+    )

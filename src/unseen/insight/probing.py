@@ -82,9 +82,13 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepF
     means = fold.arrays.get("means")
     if means is None:
         means = combination_means(answer, posed, streams, MEAN_SAMPLES)
+    shift = bias(means, answers, fold.seen)[0]
     return DeepFold(
         images=tables.shape[1],
-        blame=summarise(attributions, bias(means, answers, fold.seen)[0]),
+        blame=summarise(attributions, shift),
+        by_row={
+            int(row): summarise([each], shift) for row, each in zip(rows, attributions, strict=True)
+        },
         probes=probe_layers(network, posed, fold.seen, streams),
     )
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.attribution import Blame, estimate, mean_of_folds, summarise
+from unseen.insight.attribution import Attribution, Blame, estimate, mean_of_folds, summarise
 from unseen.insight.deep import MeanProbe, deep_of, mean_probes
 from unseen.insight.evidence import Evidence, FoldEvidence, gather
 from unseen.insight.intervals import Interval, bootstrap_interval
@@ -68,6 +68,7 @@ class Summary:
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
     blame: Blame | None
     blame_images: int  # in each place
+    blames: dict[tuple[int, int], Blame]  # by fold and row, of those that it was asked of
     structure: Structure | None
     probes: tuple[MeanProbe, ...]
     baselines: dict[str, Reference]
@@ -108,6 +109,7 @@ def sum_up(evidence: Evidence) -> Summary:
         unshifted=without_shift(evidence.folds),
         blame=blame,
         blame_images=images,
+        blames=blames_of(evidence),
         structure=structure_of(evidence),
         probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
         baselines=baselines,
@@ -220,11 +222,36 @@ def blame_of(evidence: Evidence) -> tuple[Blame | None, int]:
     return mean_of_folds(blames), int(evidence.folds[0].arrays["tables"].shape[1])
 
 
+def blames_of(evidence: Evidence) -> dict[tuple[int, int], Blame]:
+    """What the error of each combination is made of, by fold and row."""
+    deep = [deep_of(fold.deep) for fold in evidence.folds]
+    thorough = all(each is not None and each.by_row for each in deep)
+    blames: dict[tuple[int, int], Blame] = {}
+    for fold, looked_into in zip(evidence.folds, deep, strict=True):
+        if thorough and looked_into is not None:
+            by_row = looked_into.by_row
+        elif "tables" in fold.arrays:
+            shift, attributions = fold_attributions(fold, evidence)
+            by_row = {row: summarise([each], shift) for row, each in attributions.items()}
+        else:
+            by_row = {}
+        blames |= {(fold.result.fold, row): blame for row, blame in by_row.items()}
+    return blames
+
+
 def fold_blame(fold: FoldEvidence, evidence: Evidence) -> Blame:
     """What a fold's errors are made of, by the tables that it recorded."""
+    shift, attributions = fold_attributions(fold, evidence)
+    return summarise([*attributions.values()], shift)
+
+
+def fold_attributions(
+    fold: FoldEvidence, evidence: Evidence
+) -> tuple[float, dict[int, Attribution]]:
+    """The shift of a fold's seen combinations, and by row the parts of the unseen ones' errors."""
     answers = evidence.posed.combinations.answers
-    attributions = [
-        estimate(table, float(answers[row]))
+    attributions = {
+        int(row): estimate(table, float(answers[row]))
         for row, table in zip(fold.arrays["table_rows"], fold.arrays["tables"], strict=True)
-    ]
-    return summarise(attributions, bias(fold.arrays["means"], answers, fold.seen)[0])
+    }
+    return bias(fold.arrays["means"], answers, fold.seen)[0], attributions

@@ -11,7 +11,14 @@ from unseen.insight.attribution import Blame
 from unseen.insight.intervals import Interval
 from unseen.insight.published import is_the_papers_problem
 from unseen.insight.references import Reference
-from unseen.insight.words import answers_word, combinations_word, percent, place_names, plural
+from unseen.insight.words import (
+    answers_word,
+    combinations_word,
+    percent,
+    place_names,
+    plural,
+    symbols_word,
+)
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import BLIND, PANEL_AWARE, find_network
 
@@ -46,11 +53,16 @@ def judge(
         for name, reference in baselines.items()
         if name != experiment.training.model
     }
+    fewer = {
+        name: f", on {reference.folds} of these {folds} folds"
+        for name, reference in baselines.items()
+        if reference.folds < folds
+    }
     return Verdict(
         headline(rounded, guess, others, blame),
         (
             _figure(experiment, rounded, folds, combinations),
-            _place(experiment, rounded, guess, others),
+            _place(experiment, rounded, guess, others, fewer),
             _sight(experiment),
             _errors(experiment, blame),
         ),
@@ -88,6 +100,7 @@ def _figure(experiment: Experiment, rounded: Interval, folds: int, combinations:
         "no interval from a single combination"
         if np.isnan(rounded.low)
         else f"95 % interval {_between(rounded)}"
+        + (", for this one network alone" if folds == 1 and who == "the network" else "")
     )
     return (
         f"Shown {things} it had never seen, in {handwriting}, {who} rounds to the right answer in "
@@ -101,11 +114,15 @@ def _between(interval: Interval) -> str:
 
 
 def _place(
-    experiment: Experiment, rounded: Interval, guess: float, baselines: Mapping[str, float]
+    experiment: Experiment,
+    rounded: Interval,
+    guess: float,
+    baselines: Mapping[str, float],
+    fewer: Mapping[str, str],
 ) -> str:
     """Where the figure lies between memory and composition, or how to find out."""
     said = [
-        f"{about} ({name}) gets {percent(baselines[name])}"
+        f"{about} ({name}{fewer.get(name, '')}) gets {percent(baselines[name])}"
         for name, about in (
             ("nearest", "A memory of training pictures"),
             ("oracle", "a reader that is told every label and then computes exactly"),
@@ -172,13 +189,23 @@ def error_parts(experiment: Experiment, blame: Blame) -> dict[str, float]:
     """The parts of an error under the names that people give them."""
     things, answers = combinations_word(experiment.problem), answers_word(experiment.problem)
     parts = {
-        "misread digits": sum(blame.misread),
+        f"misread {symbols_word(experiment.problem)}": sum(blame.misread),
         f"wrong {answers} of unseen {things}": blame.wrong,
         f"a shift that seen {things} share": blame.shift,
     }
     if len(place_names(experiment.problem)) > 1:
         parts["interplay of the images"] = blame.interplay
     return parts
+
+
+def error_figures(experiment: Experiment, blame: Blame) -> dict[str, float]:
+    """The parts of an error place by place, in short words."""
+    names = place_names(experiment.problem)
+    parts = {f"misread {name}": part for name, part in zip(names, blame.misread, strict=True)} | {
+        "wrong": blame.wrong,
+        "shift": blame.shift,
+    }
+    return parts | ({"interplay": blame.interplay} if len(names) > 1 else {})
 
 
 def _not_recorded(experiment: Experiment) -> str:

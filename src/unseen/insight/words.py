@@ -15,10 +15,17 @@ def combinations_word(problem: Problem) -> str:
 
 
 def answers_word(problem: Problem) -> str:
-    """Sums where digits are added."""
+    """Sums where digits are added; a single digit is no sum."""
+    if problem.length == 1:
+        return "answers"
     return {"add": "sums", "subtract": "differences", "multiply": "products"}.get(
         problem.operation, "answers"
     )
+
+
+def symbols_word(problem: Problem) -> str:
+    """What can be misread: digits, and signs where they are shown."""
+    return "digits and signs" if problem.operation.startswith("shown:") else "digits"
 
 
 def place_names(problem: Problem) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ def ruler(summary: Summary) -> str:
         "nearest": "nearest answers as the most similar training picture: what a memory can do.",
         "oracle": "oracle is told every label, then computes: what composition could reach.",
     }
-    words += [about for name, about in known.items() if name in summary.baselines]
+    others = summary.baselines.keys() - {summary.experiment.training.model}
+    words += [about for name, about in known.items() if name in others]
     words.append("One answer: the best that one and the same answer to everything could get.")
     if math.isfinite(summary.rounded.low):
         words.append("The broad bar is the 95 % interval of this run.")
@@ -86,7 +87,8 @@ def number_line(summary: Summary) -> str:
             f"the true answers have {structure.true_score:.3f})."
         )
     if structure.mirror is not None:
-        words.append(f"Swapping the digits moves an answer by {in_short(structure.mirror)}.")
+        turning = "Swapping" if len(summary.places) == 2 else "Reversing"
+        words.append(f"{turning} the digits moves an answer by {in_short(structure.mirror)}.")
     return " ".join(words)
 
 
@@ -105,12 +107,23 @@ def attribution(summary: Summary) -> str:
         f"{name} {decimal(part, 3)}" for name, part in zip(names, blame.misread, strict=True)
     )
     return (
-        f"A mean squared error of {decimal(blame.mse, 3)} on unseen combinations, split exactly by "
-        f"showing {summary.blame_images} images in each place beside all others. Misread: what "
+        f"A mean squared error of {decimal(blame.mse, 3)} on {_asked(summary)}, split exactly by "
+        f"showing {summary.blame_images} images in each place beside all others: other pictures "
+        "than those of the tables. Misread: what "
         f"depends on the image in one place ({misread}). Wrong: what all images have in common "
         f"({decimal(blame.wrong, 3)}), less the shift that seen combinations have as well "
         f"({decimal(blame.shift, 3)}). Interplay: the rest ({decimal(blame.interplay, 3)}). "
         "A part near 0 may come out below it."
+    )
+
+
+def _asked(summary: Summary) -> str:
+    """Whose errors were split: longer combinations are too many for all of them."""
+    asked, known = len(summary.blames), len(summary.scores)
+    return (
+        f"{asked:,} of {known:,} unseen combinations"
+        if 0 < asked < known
+        else "unseen combinations"
     )
 
 

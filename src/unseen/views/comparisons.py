@@ -31,6 +31,12 @@ FLIPPED = {
 }
 
 
+MEANS_OF_ALL = (
+    "The means are over all that a run has answered, the differences only over what both have: "
+    "where runs have other folds done, means do not differ by the difference."
+)
+
+
 def comparison_table(
     summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
 ) -> RenderableType:
@@ -40,7 +46,7 @@ def comparison_table(
             "Right by rounding, unseen; differences in points", "rounded", summaries, comparisons
         ),
         _table("Mean squared error, unseen", "mse", summaries, comparisons),
-        *(Text(words, style="dim") for words in _footnotes(comparisons)),
+        *(Text(words, style="dim") for words in _footnotes(summaries, comparisons)),
     )
 
 
@@ -49,22 +55,26 @@ def _table(
 ) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("run")
-    for heading in ("mean", "difference", "95 % interval", "p"):
+    for heading in ("mean", "compared", "difference", "95 % interval", "p"):
         table.add_column(heading, justify="right")
     for summary, compared in zip(summaries, (None, *comparisons), strict=True):
         table.add_row(
             Text(summary.run),
             in_figures(measure, getattr(summary, measure).mean),
-            *(difference(getattr(compared, measure), measure) if compared else ()),
+            *(_compared(getattr(compared, measure), measure) if compared else ()),
         )
     return table
+
+
+def _compared(compared: Comparison, measure: str) -> tuple[str, ...]:
+    return f"{compared.combinations:,}", *difference(compared, measure)
 
 
 def difference(compared: Comparison, measure: str) -> tuple[str, str, str]:
     """A difference, its interval, and its p-value."""
     scale, digits = (100, 2) if measure == "rounded" else (1, 4)
     at, low, high = (
-        f"{scale * value:+.{digits}f}"
+        f"{scale * value:+.{digits}f}" if math.isfinite(value) else "nan"
         for value in (compared.difference, compared.interval.low, compared.interval.high)
     )
     return at, f"{low} to {high}", p_words(compared.p_value)
@@ -76,7 +86,13 @@ def p_words(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def _footnotes(comparisons: Sequence[RunComparison]) -> list[str]:
+def _some_left_out(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> bool:
+    """Whether a run has answered more than what a difference is over."""
+    most = max(len(summary.scores) for summary in summaries)
+    return min(each.rounded.combinations for each in comparisons) < most
+
+
+def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> list[str]:
     first = comparisons[0].first
     paired = {
         f"{plural(each.rounded.combinations, 'combination')} in {plural(each.folds, 'fold')}"
@@ -85,6 +101,7 @@ def _footnotes(comparisons: Sequence[RunComparison]) -> list[str]:
     return [
         f"Differences are from {first}, paired over what both runs answered when it was unseen "
         f"({'; '.join(sorted(paired))}), with 95 % intervals.",
+        *([MEANS_OF_ALL] if _some_left_out(summaries, comparisons) else []),
         *(FLIPPED[unit] for unit in sorted({each.rounded.flipped for each in comparisons})),
     ]
 
@@ -123,13 +140,18 @@ def _comparison(compared: Comparison) -> dict[str, Any]:
     }
 
 
+def check_figure(path: Path) -> None:
+    """Refuse a file of a kind that no figure is written as."""
+    if path.suffix not in (".svg", ".pdf"):
+        raise UnseenError(f"--figure takes a name that ends in .svg or .pdf, not {path}")
+
+
 def save_comparison(comparisons: Sequence[RunComparison], path: Path) -> None:
     """The differences as a figure: SVG or PDF by the name of the file."""
     from unseen.views.figures import as_pdf, as_svg, in_our_style
 
+    check_figure(path)
     writers = {".svg": as_svg, ".pdf": as_pdf}
-    if path.suffix not in writers:
-        raise UnseenError(f"--figure takes a name that ends in .svg or .pdf, not {path.name}")
     with in_our_style():
         write_whole(path, writers[path.suffix](draw_comparison(comparisons)))
 

@@ -1,7 +1,8 @@
 """The figures of a run, each drawn from its summary; None where there is nothing to draw."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ QUADRANT_NAMES = {
 ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
 MOST_DOTS = 400
 MOST_DIGITS_ON_A_LINE = 20
+ROOM_FOR_A_DIGIT = 0.025  # of a number line's width
 
 
 def axes(height: float = 3.2) -> tuple[Figure, Axes]:
@@ -61,13 +63,14 @@ def ruler(summary: Summary) -> Figure:
     for at, (name, (value, colour)) in enumerate(ordered):
         place.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
         place.plot(100 * value, at, "o", color=colour, markersize=6)
+        end = 100 * value
+        if name == "this run" and math.isfinite(summary.rounded.low):
+            low, end = 100 * summary.rounded.low, 100 * summary.rounded.high
+            place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
         place.annotate(
-            percent(value), (100 * value, at), xytext=(9, 0), textcoords="offset points",
+            percent(value), (end, at), xytext=(9, 0), textcoords="offset points",
             va="center", color=INK,
         )  # fmt: skip
-        if name == "this run" and math.isfinite(summary.rounded.low):
-            low, high = 100 * summary.rounded.low, 100 * summary.rounded.high
-            place.plot([low, high], [at, at], color=BLUE, linewidth=5, alpha=0.45)
     place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
     place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="unseen, right by rounding, %")
     place.set_ylim(-0.6, len(ordered) - 0.4)
@@ -222,7 +225,6 @@ def number_line(summary: Summary) -> Figure | None:
         place.axhline(bottom, color=SERIES[line % 4], linewidth=0.8)
         for digit in summary.places[at]:
             true, given = structure.true_values[at, digit], structure.values.get((at, digit))
-            place.text(true, top + 0.12, str(digit), ha="center", va="bottom", color=INK)
             place.plot(true, top, "o", color=FAINT, markersize=3)
             if given is None or not math.isfinite(given.mean):
                 continue
@@ -231,6 +233,11 @@ def number_line(summary: Summary) -> Figure | None:
             place.errorbar(
                 given.mean, bottom, xerr=given.deviation or 0.0, fmt="o", color=colour, markersize=4
             )
+    left, right = place.get_xlim()
+    for line, at in enumerate(places):
+        worths = {digit: structure.true_values[at, digit] for digit in summary.places[at]}
+        for where, name in digit_labels(worths, (right - left) * ROOM_FOR_A_DIGIT):
+            place.text(where, -2 * line + 0.12, name, ha="center", va="bottom", color=INK)
     labels = {-2 * line: "true" for line in range(len(places))}
     labels |= {-2 * line - 1: names[at] for line, at in enumerate(places)}
     place.set_yticks([*labels], [*labels.values()])
@@ -238,6 +245,24 @@ def number_line(summary: Summary) -> Figure | None:
     place.spines["left"].set_visible(False)
     place.tick_params(axis="y", length=0)
     return figure
+
+
+def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, str]]:
+    """Where each digit's name goes; those that would stand in one another's room share a label."""
+    groups: list[list[int]] = []
+    for digit in sorted(worths, key=lambda each: (worths[each], each)):
+        if groups and worths[digit] - worths[groups[-1][-1]] < room * len(groups[-1]):
+            groups[-1].append(digit)
+        else:
+            groups.append([digit])
+    return [(fmean(worths[digit] for digit in group), in_row(sorted(group))) for group in groups]
+
+
+def in_row(digits: Sequence[int]) -> str:
+    """Digits in a row: 2,5 or, from three in unbroken order on, 0–9."""
+    if len(digits) > 2 and digits[-1] - digits[0] == len(digits) - 1:
+        return f"{digits[0]}–{digits[-1]}"
+    return ",".join(map(str, digits))
 
 
 def attribution(summary: Summary) -> Figure | None:

@@ -1,9 +1,13 @@
 """All combinations as grids of rows and columns, however many digits they have."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from unseen.insight.attribution import mean_of_folds
 from unseen.insight.summary import Score, Summary
+from unseen.insight.verdict import error_figures
 from unseen.insight.words import decimal, in_signs, percent, place_names
 from unseen.problem.operations import SIGNS
 
@@ -14,6 +18,7 @@ class Cell:
 
     name: str
     scores: tuple[Score, ...]
+    made_of: str = ""  # what the error of a single combination is made of
 
     @property
     def rounded(self) -> float | None:
@@ -32,8 +37,9 @@ class Cell:
             return f"{self.name}: {right} right {mean_of}"
         mean = fmean(score.mean for score in self.scores)
         return (
-            f"{self.name} = {self.scores[0].answer}: {right} right, mean answer {decimal(mean)}, "
-            f"MSE {decimal(mse, 3)}, unseen in fold {folds}"
+            f"{self.name} = {decimal(self.scores[0].answer, 0)}: {right} right, "
+            f"mean answer {decimal(mean)}, "
+            f"MSE {decimal(mse, 3)}, unseen in fold {folds}{self.made_of}"
         )
 
 
@@ -104,7 +110,8 @@ def _slice(
     def cell(left: int | None, right: int | None) -> Cell:
         known = {top: value, row: left, column: right}
         name = in_signs([known.get(at) for at in range(len(summary.places))])
-        return Cell(name, tuple(found.get((value, left, right), ())))
+        scores = tuple(found.get((value, left, right), ()))
+        return Cell(name, scores, _made_of(scores, summary))
 
     return Slice(
         _title(value),
@@ -112,6 +119,19 @@ def _slice(
         tuple(str(right) for right in columns),
         tuple(tuple(cell(left, right) for right in columns) for left in rows),
     )
+
+
+def _made_of(scores: Sequence[Score], summary: Summary) -> str:
+    """The parts of a combination's error, the mean where it was unseen in several folds."""
+    units = [(score.fold, score.row) for score in scores]
+    blames = [summary.blames[unit] for unit in units if unit in summary.blames]
+    if not blames or len({row for _, row in units}) > 1:
+        return ""
+    blame = mean_of_folds(blames)
+    if not math.isfinite(blame.mse):
+        return ""
+    parts = error_figures(summary.experiment, blame)
+    return "; its error: " + ", ".join(f"{name} {decimal(part)}" for name, part in parts.items())
 
 
 def _title(value: int | None) -> str:

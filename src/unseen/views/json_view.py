@@ -11,9 +11,11 @@ from unseen.experiments.fold import FoldResult
 from unseen.insight.intervals import Interval
 from unseen.insight.published import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.statistics import MEASURES, Spread, over_folds
-from unseen.insight.summary import Summary
+from unseen.insight.summary import Score, Summary
 from unseen.insight.values import Structure
+from unseen.insight.verdict import error_figures
 from unseen.insight.words import place_names
+from unseen.problem.operations import spelled
 
 
 def run_json(
@@ -81,25 +83,41 @@ def attribution_json(summary: Summary) -> dict[str, Any] | None:
         "wrong": number(blame.wrong),
         "shift": number(blame.shift),
         "interplay": number(blame.interplay),
+        "combinations": [
+            {"fold": score.fold, "combination": spelled(score.combination)}
+            | {name: number(part) for name, part in parts.items()}
+            for score in summary.scores
+            if (parts := _parts_of(score, summary))
+        ],
     }
+
+
+def _parts_of(score: Score, summary: Summary) -> dict[str, float]:
+    """The mean squared error of a combination and its parts; empty where it was not split."""
+    blame = summary.blames.get((score.fold, score.row))
+    return {} if blame is None else {"mse": blame.mse} | error_figures(summary.experiment, blame)
 
 
 def structure_json(structure: Structure) -> dict[str, Any]:
     """What mean answers show of how digits make an answer."""
-    figures = {
-        "additivity": structure.score,
-        "additivity_gap": structure.gap,
-        "seen_mean_error": structure.seen_bias,
-        "unseen_mean_error": structure.unseen_bias,
-    }
-    mirror = {} if structure.mirror is None else {"mirror_gap": structure.mirror}
-    return spreads_json(figures | mirror) | {
+    return spreads_json(structure_figures(structure)) | {
         "true_additivity": number(structure.true_score),
         "values": [
             {"place": place, "digit": digit, "worth": number(worth.mean)}
             for (place, digit), worth in structure.values.items()
         ],
     }
+
+
+def structure_figures(structure: Structure) -> dict[str, Spread]:
+    """The figures of a structure by name; the mirror gap where it means something."""
+    figures = {
+        "additivity": structure.score,
+        "additivity_gap": structure.gap,
+        "seen_mean_error": structure.seen_bias,
+        "unseen_mean_error": structure.unseen_bias,
+    }
+    return figures | ({} if structure.mirror is None else {"mirror_gap": structure.mirror})
 
 
 def spreads_json(figures: Mapping[str, Spread]) -> dict[str, Any]:

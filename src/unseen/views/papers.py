@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from unseen.insight.published import PAPER_BY_FOLD, PAPER_MEAN, is_the_papers_problem
 from unseen.insight.statistics import MEASURES
 from unseen.insight.summary import Summary
-from unseen.insight.verdict import error_parts
-from unseen.insight.words import in_signs
+from unseen.insight.verdict import error_figures
+from unseen.insight.words import in_signs, place_names
+from unseen.views.json_view import structure_figures
 from unseen.views.tables import FoldTable, describe, fold_tables, footnote
 
 LATEX = {
@@ -93,6 +94,7 @@ def as_csv(summary: Summary) -> str:
 def _figures(summary: Summary) -> Iterator[Row]:
     for name, interval in (("rounded", summary.rounded), ("mse", summary.mse)):
         yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
+    yield "one answer", "", "best_constant", "rounded", summary.guess
     for name, spread in summary.spreads.items():
         yield "mean over folds", "", summary.run, name, spread.mean
         yield "deviation between folds", "", summary.run, name, spread.deviation
@@ -114,16 +116,33 @@ def _insights(summary: Summary) -> Iterator[Row]:
             yield "quadrant", "", quadrant, name, spread.mean
     for name, spread in summary.unshifted.items():
         yield "without shift", "", summary.run, name, spread.mean
-    if summary.blame is not None:
-        for part, value in error_parts(summary.experiment, summary.blame).items():
-            yield "error", "", part, "mse", value
+    yield from _errors(summary)
     for baseline, reference in summary.baselines.items():
         yield "baseline", "", baseline, "rounded", reference.rounded.mean
         yield "baseline", "", baseline, "test_mse", reference.test_mse.mean
+    yield from _structure(summary)
+
+
+def _errors(summary: Summary) -> Iterator[Row]:
+    if summary.blame is not None:
+        for part, value in error_figures(summary.experiment, summary.blame).items():
+            yield "error", "", part, "mse", value
+    for score in summary.scores:
+        if (blame := summary.blames.get((score.fold, score.row))) is not None:
+            combination = in_signs(score.combination)
+            for part, value in error_figures(summary.experiment, blame).items():
+                yield "error of a combination", score.fold, combination, part, value
+
+
+def _structure(summary: Summary) -> Iterator[Row]:
     if summary.structure is not None:
         for (place, digit), worth in summary.structure.values.items():
             yield "digit", "", f"{digit} in place {place + 1}", "worth", worth.mean
-        yield "structure", "", "additivity", "score", summary.structure.score.mean
+        for name, value in structure_figures(summary.structure).items():
+            yield "structure", "", name, "", value.mean
+    for probe in summary.probes:
+        for where, read in zip(place_names(summary.experiment.problem), probe.places, strict=True):
+            yield "probe", "", probe.layer, where, read.mean
 
 
 def _papers_figures() -> Iterator[Row]:

@@ -14,7 +14,7 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.insight.evidence import Evidence
 from unseen.insight.examples import example_groups
 from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.words import combinations_word, decimal, in_signs, percent
+from unseen.insight.words import answers_word, combinations_word, decimal, in_signs, percent
 from unseen.views.captions import in_short
 from unseen.views.grid import Cell, grid_of
 from unseen.views.tables import describe, fold_tables, footnote, in_figures
@@ -79,10 +79,9 @@ def question(summary: Summary) -> str:
     """What the page answers."""
     problem = summary.experiment.problem
     things = combinations_word(problem)
-    asked = {"add": "their sums", "subtract": "their differences", "multiply": "their products"}
     return (
         f"A network is shown pictures of some {things} of digits and only "
-        f"{asked.get(problem.operation, 'their answers')}. "
+        f"their {answers_word(problem)}. "
         f"Does it get the {things} it has never seen?"
     ).replace("digits of digits", "digits")
 
@@ -184,7 +183,8 @@ def structure_rows(summary: Summary) -> list[tuple[str, str]]:
         "mean error on unseen combinations, test handwriting": structure.unseen_bias,
     }
     if structure.mirror is not None:
-        named["gap between (a, b) and (b, a)"] = structure.mirror
+        both = "(a, b) and (b, a)" if len(summary.places) == 2 else "a combination and its reversal"
+        named[f"gap between {both}"] = structure.mirror
     rows = [(name, in_short(figure)) for name, figure in named.items()]
     return [*rows, *unshifted_rows(summary)]
 

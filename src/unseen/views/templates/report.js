@@ -5,7 +5,10 @@ for (const rows of tables) {
   if (rows[0]?.[0]) rows[0][0].tabIndex = 0;
   rows.forEach((row, down) => row.forEach((cell, across) => {
     cell.setAttribute("aria-label", cell.title);
-    const tell = () => { details.textContent = cell.title || cell.ariaLabel; };
+    const tell = () => {
+      details.textContent = cell.title || cell.ariaLabel;
+      details.classList.add("told");
+    };
     cell.addEventListener("mouseenter", tell);
     cell.addEventListener("focus", tell);
     cell.addEventListener("keydown", (event) => {
