@@ -27,7 +27,9 @@ def write_idx(path: Path, array: npt.ArrayLike, *, compress: bool = False) -> No
     path.write_bytes(gzip.compress(raw) if compress else raw)
 
 
-def write_symbols(folder: Path, *, labels: int = 10, per_label: int = 8, side: int = 28) -> Path:
+def write_symbols(
+    folder: Path, *, labels: int = 10, per_label: int = 8, side: int = 28, ink: int = 220
+) -> Path:
     """Four IDX files of made-up symbols: noise around a bar whose height is its label."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(5)
@@ -35,7 +37,7 @@ def write_symbols(folder: Path, *, labels: int = 10, per_label: int = 8, side: i
         values = rng.permutation(np.repeat(np.arange(labels), count))
         images = rng.integers(0, 40, (len(values), side, side))
         for image, value in zip(images, values, strict=True):
-            image[side - 2 - 2 * value : side, 8:20] = 220
+            image[side - 2 - 2 * value : side, 8:20] = ink
         write_idx(folder / f"{half}-images-idx3-ubyte", images)
         write_idx(folder / f"{half}-labels-idx1-ubyte", values)
     return folder

@@ -234,7 +234,9 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
     assert bad.stdout == ""
 
 
-@pytest.mark.parametrize("others", [{"per_label": 6}, {"per_label": 20}, {"labels": 7}])
+@pytest.mark.parametrize(
+    "others", [{"per_label": 6}, {"per_label": 20}, {"labels": 7}, {"ink": 180}]
+)
 def test_a_run_is_not_shown_with_other_symbols_than_its_own(runs, tmp_path, others):
     run = runs(noisy, [1])
     write_symbols(tmp_path / "symbols", **others)

@@ -41,8 +41,10 @@ from unseen.files import (
     sha256,
     write_whole,
 )
+from unseen.problem.symbols import symbols_sha256
 
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
+SYMBOLS_SUM = "symbols' SHA-256"
 
 
 class FoldStanding(Frozen):
@@ -70,7 +72,8 @@ class RunFolder:
         """Record the experiment and the machine; returns a damaged record that this replaced."""
         make_folder(self.path)
         if not self.environment():
-            write_whole(self._environment_file, as_json(current_environment()))
+            symbols = {SYMBOLS_SUM: symbols_sha256(experiment.problem.symbols)}
+            write_whole(self._environment_file, as_json(current_environment() | symbols))
         damaged = None
         try:
             if self._experiment_file.exists() and self.experiment() == experiment:

@@ -11,8 +11,9 @@ from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.posing import PosedProblem, pose
-from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.insight.deep import DEEP_FILE
+from unseen.problem.symbols import symbols_sha256
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -44,12 +45,14 @@ class Evidence:
 def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]) -> Evidence:
     """Read what these folds of a run left."""
     posed = pose(experiment.problem)
+    recorded = folder.environment().get(SYMBOLS_SUM)  # older versions recorded none
+    same_symbols = recorded in (None, symbols_sha256(experiment.problem.symbols))
     folds = []
     for result in results:
         seen = np.ones(len(posed.combinations.digits), np.bool_)
         seen[posed.folds[result.fold - 1].unseen] = False
         arrays = folder.predictions(result.fold)
-        if not _shows(posed, arrays):
+        if not (same_symbols and _shows(posed, arrays)):
             raise UnseenError(
                 f"the symbols in {experiment.problem.symbols} are no longer those that "
                 f"{folder.path.name} was run with; put them back to see what it shows"

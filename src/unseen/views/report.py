@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.experiments.repeating import command_of
-from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.insight.evidence import Evidence
 from unseen.insight.examples import example_groups
 from unseen.insight.summary import QUADRANTS, Summary
@@ -210,7 +210,7 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
         "seed": str(experiment.seed),
         "split seed": str(experiment.problem.split_seed),
         "symbols": experiment.problem.symbols,
-        "symbols' SHA-256": symbols_sha256,
+        SYMBOLS_SUM: symbols_sha256,
         "folds done": f"{len(summary.results)} of {summary.fold_count}",
         "seconds a fold": decimal(summary.spreads["seconds"].mean, 1),
         "device, threads": f"{experiment.device}, {experiment.threads}",
