@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import SMALL, run_json, unseen
+from conftest import SMALL, run_json, unseen, write_symbols
 
 NET = """
 import torch
@@ -44,6 +44,7 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
         (["--symbols", "domino"], "did you mean 'dominoes'?"),
         (["--distortion", "-1"], "--distortion must be at least 0"),
         (["--averaged-epochs", "2"], "there are 1"),
+        (["--folds", "0000000011"], "fold 0000000011 does not exist; this split has folds 1 to 10"),
         (["--model", "towers", "--length", "0"], "--length must be at least 1"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -104,3 +105,15 @@ def test_baselines_stand_in_the_same_tables(tmp_path: Path):
         assert f"model {preset} (baseline" in " ".join(ended.stdout.split())
     listed = unseen("runs", cwd=tmp_path).stdout
     assert "nearest (baseline)" in listed
+
+
+@pytest.mark.parametrize("preset", ["fast", "oracle"])
+def test_pictures_too_small_for_a_network_are_refused_before_the_run(preset, tmp_path: Path):
+    symbols = write_symbols(tmp_path / "symbols", side=10)
+    assert "at least 13 × 13 pixels" in refused(preset, "--symbols", symbols, cwd=tmp_path)
+
+
+def test_what_a_model_of_ones_own_prints_is_no_result(tmp_path: Path):
+    net = NET.format(marker=str(tmp_path / "marker")) + "print('here I am')\n"
+    (tmp_path / "my_net.py").write_text(net)
+    run_json("--model", "my_net.py:Net", "--folds", "1", *SMALL, cwd=tmp_path)

@@ -24,7 +24,7 @@ def parse_folds(text: str | None, count: int) -> list[int]:
         if not all(end.isascii() and end.isdecimal() for end in ends):
             raise UnseenError(f"--folds {text!r}: {part.strip()!r} is no fold; say it as 1,3-5")
         for end in ends:
-            if not 1 <= int(end[:9]) <= count:
+            if not 1 <= int(end.lstrip("0")[:9] or "0") <= count:
                 raise UnseenError(f"fold {end} does not exist; this split has folds 1 to {count}")
         if int(ends[0]) > int(ends[-1]):
             raise UnseenError(f"--folds {text!r}: {part.strip()} runs backwards")

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from unseen.errors import UnseenError
+from unseen.experiments.fold import run_fold
+from unseen.experiments.presets import fast
 from unseen.learning.models import OWN, find_network, is_own
 from unseen.learning.own_models import check_own
 
@@ -56,6 +58,13 @@ def test_naming_a_file_does_not_run_it(tmp_path):
         (GOOD.replace("return ", "return 0,") , "it gave tuple"),
         (GOOD.replace("self.read(pictures", "torch.sum(pictures").replace("(1))", "(1), 1)"),
          "nothing to train"),
+        ("raise SystemExit", "cannot be loaded: SystemExit"),
+        (GOOD.replace("flatten(1)", "reshape(3, -1)"), "cannot be trained: RuntimeError"),
+        (GOOD.replace("return ", "if len(pictures) == 1: 1 / 0\n        return "),
+         "once trained, .* fails on pictures of shape .1, 1, 28, 56.: ZeroDivisionError"),
+        (GOOD.replace("return self.read(pictures.flatten(1))",
+                      "y = self.read(pictures.flatten(1)).exp(); y += 1; return y"),
+         "cannot be trained: RuntimeError: .*inplace"),
     ],
 )  # fmt: skip
 def test_a_network_that_cannot_be_used_is_refused_before_the_run(tmp_path, text, fault):
@@ -73,3 +82,38 @@ def test_other_names_are_no_files(model):
     assert not is_own(model)
     with pytest.raises(UnseenError, match="unknown model"):
         find_network(model)
+
+
+LAYER = "torch.nn.Linear(height * width, 1)"
+USUAL = {
+    "one layer under two names": GOOD.replace("self.read = ", "self.twin = self.read = "),
+    "layers that find their own size": GOOD.replace(LAYER, "torch.nn.LazyLinear(1)"),
+    "kernels of volumes": GOOD.replace(
+        LAYER, "torch.nn.Sequential(torch.nn.Conv3d(1, 1, (1, height, width)), torch.nn.Flatten())"
+    ).replace("pictures.flatten(1)", "pictures[:, None]"),
+    "settings of its own": "from __future__ import annotations\nimport dataclasses\n"
+    "@dataclasses.dataclass\nclass Settings:\n    width: int = 3\n" + GOOD,
+}
+
+
+@pytest.mark.parametrize("text", USUAL.values(), ids=USUAL)
+def test_what_networks_usually_have_is_trained_and_saved(tmp_path, symbols, text):
+    experiment = fast().vary(
+        problem={"samples_per_combination": 2, "test_samples_per_combination": 2}
+        | {"symbols": str(symbols)},
+        training={"model": write(tmp_path, text)},
+    )
+    check_own(experiment.training.model, 2, 28, 56)
+    assert run_fold(experiment, 1).model
+
+
+def test_a_network_that_fails_on_the_way_is_told_of_in_one_line(tmp_path, symbols):
+    failing = GOOD.replace(
+        "return ", "if len(pictures) > 3: raise ValueError('no\\nmore')\n        return "
+    )
+    experiment = fast().vary(
+        problem={"symbols": str(symbols), "samples_per_combination": 2},
+        training={"model": write(tmp_path, failing)},
+    )
+    with pytest.raises(UnseenError, match=r"Net failed on the way: ValueError: no$"):
+        run_fold(experiment, 1)

@@ -38,7 +38,9 @@ def test_what_the_papers_folds_give_away():
         *(("add", "additive"), ("subtract", "additive"), ("10*a + b", "additive")),
         *(("multiply", "multiplicative"), ("a**2 * b", "multiplicative"), ("7", "additive")),
         *(("max(a, b)", None), ("(a + b) % 10", None), ("table:3", None), ("a*b + 1", None)),
-        ("shown:+,-,*", None),
+        *(("shown:+,-,*", None), ("(a + 1) * (b - 3)", "multiplicative")),
+        *(("-a * b", "multiplicative"), ("1000000*a + a*b % 2", None)),
+        ("400*a * 400*b + a // 9 * (b // 9)", None),
     ],
 )
 def test_the_rule_of_an_operation_is_found_in_its_answers(operation, rule):
@@ -76,15 +78,47 @@ def test_determined_means_that_every_fitting_sum_agrees(data):
     assert np.array_equal(additively_determined(seen, problem.digits[rows]), expected)
 
 
+def products_determined(problem, unseen):
+    fold = fold_without(problem, unseen)
+    seen, answers = problem.digits[fold.seen], problem.answers[fold.seen]
+    determined = multiplicatively_determined(seen, answers, problem.digits[fold.unseen])
+    return {tuple(problem.digits[row]) for row in fold.unseen[determined]}
+
+
 def test_products_are_determined_apart_from_zeros():
     problem = table(operation="multiply")
-    fold = fold_without(problem, {(0, 3), (3, 0), (0, 0), (5, 7)})
-    seen, unseen = problem.digits[fold.seen], problem.digits[fold.unseen]
-    assert multiplicatively_determined(seen, unseen).all()
-    no_zero_left = fold_without(problem, {(0, b) for b in DIGITS})
-    seen, unseen = problem.digits[no_zero_left.seen], problem.digits[no_zero_left.unseen]
+    some = {(0, 3), (3, 0), (0, 0), (5, 7)}
+    assert products_determined(problem, some) == some
     # (0, 0) alone is known, by its right zero
-    assert multiplicatively_determined(seen, unseen).tolist() == [True] + [False] * 9
+    assert products_determined(problem, {(0, b) for b in DIGITS}) == {(0, 0)}
+
+
+def test_a_zero_beside_a_digit_that_may_be_worth_zero_itself_tells_nothing():
+    """Only 0 · 5 is seen of either, and is 0: whose fault is that?"""
+    fives, zeros = {(a, 5) for a in DIGITS if a}, {(0, b) for b in DIGITS if b != 5}
+    determined = products_determined(table(operation="multiply"), fives | zeros)
+    assert determined == {(0, 0)}  # by its right zero, which stands beside 1
+
+
+def test_two_zeros_are_known_together_where_neither_is_known_alone():
+    problem = table((0, 1, 2), length=3, operation="multiply")
+    alone = {(0, b, c) for b in (1, 2) for c in (1, 2)} | {
+        (a, 0, c) for a in (1, 2) for c in (1, 2)
+    }
+    more = {(0, b, 0) for b in (1, 2)} | {(a, 0, 0) for a in (1, 2)}
+    assert products_determined(problem, alone | more | {(0, 0, 2)}) == more | {(0, 0, 2)}
+
+
+@pytest.mark.parametrize("operation", ["(a - 4) * (b + 1)", "-a * b"])
+def test_any_digit_may_be_worth_zero_or_less_in_a_product(operation):
+    problem = table(operation=operation)
+    assert products_determined(problem, {(4, 4), (3, 3), (0, 0)}) == {(4, 4), (3, 3), (0, 0)}
+
+
+def test_the_order_of_more_than_eight_symbols_is_told_apart():
+    problem = table((0, 1), length=10)
+    fold = fold_without(problem, {(0,) * 9 + (1,), (1,) * 10})
+    assert give_away(problem, fold, "additive").mirrored == 1
 
 
 def test_words_warn_where_the_answer_is_open_and_only_there():
@@ -99,3 +133,13 @@ def test_words_warn_where_the_answer_is_open_and_only_there():
     assert position[1].startswith("warning: the seen combinations leave open what 200 of the 200")
     (only,) = [*in_words(table(operation="max(a, b)"), split_folds("random", problem, 0))][1:]
     assert only.startswith("no number for each digit")
+
+
+def test_words_name_signs_as_signs_and_count_one_as_one():
+    problem = table(operation="shown:+,-,*")
+    words = next(in_words(problem, split_folds("position", problem, 0)[10:11]))
+    assert "digits never seen in a place: + in place 2 (fold 11)" in words
+    problem = table()
+    assert next(in_words(problem, [fold_without(problem, {(3, 4)})])).startswith(
+        "1 combination is unseen, in 1 fold; another order of 1 of them"
+    )

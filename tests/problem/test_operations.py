@@ -4,6 +4,7 @@ from tests_tables import table
 
 from unseen.errors import UnseenError
 from unseen.problem.operations import (
+    LARGEST_ANSWER,
     OPERATIONS,
     SIGN_LABELS,
     canonical_operation,
@@ -73,3 +74,7 @@ def test_what_is_no_operation_is_refused(text, fault):
 def test_signs_need_two_digits():
     with pytest.raises(UnseenError, match="between two digits; these are 3"):
         parse_operation("shown:+", 3)
+
+
+def test_a_product_too_large_for_integers_does_not_wrap_around():
+    assert parse_operation("multiply", 10).answers(np.full((1, 10), 128)) > LARGEST_ANSWER

@@ -108,10 +108,22 @@ def test_mirrored_combinations_are_unseen_together(seed, length, operation):
             assert {digits[1:] + digits[:1] for digits in some} == some
 
 
-def test_mirror_has_as_many_folds_as_make_their_sizes_nearest():
-    sets = unseen_sets("mirror", table(), unseen=25)
-    assert len(sets) == 4
-    assert {len(some) for some in sets} == {25}
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), unseen=st.integers(1, 90))
+def test_mirrored_folds_have_as_many_unseen_as_asked_for_and_miss_none(seed, unseen):
+    sets = unseen_sets("mirror", table(), seed, unseen)
+    sizes = {1, 2} if unseen == 1 else {unseen - 1, unseen}  # a pair and its mirror are two
+    assert {len(some) for some in sets} <= sizes
+    assert len(set.union(*sets)) == 100
+    assert all({digits[::-1] for digits in some} == some for some in sets)
+
+
+@given(unseen=st.integers(1, 900))
+@settings(deadline=None, max_examples=20)
+def test_mirrored_folds_of_three_are_at_most_one_set_short(unseen):
+    sets = unseen_sets("mirror", table(length=3), 0, unseen)
+    assert all(unseen - 6 < len(some) <= max(6, unseen) for some in sets)
+    assert len(set.union(*sets)) == 1000
 
 
 @given(operation=OPERATIONS)
@@ -201,6 +213,7 @@ def test_a_file_can_list_signs(tmp_path):
         (b"3 4 5", "names '3 4 5', which is no combination of 2"),
         (b"34", "names '34'"),
         (b"3 10", "names '3 10'"),
+        (b"3 + 4", r"names '3 \+ 4'"),
     ],
 )
 def test_a_list_that_names_no_combinations_is_refused(tmp_path, written, fault):

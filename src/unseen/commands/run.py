@@ -20,7 +20,7 @@ from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 from unseen.learning.baselines import BASELINES
 from unseen.learning.losses import LOSSES
-from unseen.learning.models import MODELS, is_own
+from unseen.learning.models import MODELS, find_network, is_own
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.options import parse_folds, varied
 from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
@@ -28,6 +28,9 @@ from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
 from unseen.views.progress import show_download, watch
+
+# Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
+LARGE_ENOUGH = 28
 
 
 def _choices(about: Mapping[str, str]) -> str:
@@ -221,8 +224,8 @@ def end_with_report(folder: RunFolder, *, silent: bool) -> None:
 
 
 def check_network(model: str, posed: PosedProblem) -> None:
-    """Build the network once, so that one that cannot work is refused before anything is run."""
-    if model in BASELINES:
+    """Refuse a network that cannot work with these pictures, before anything is run."""
+    if model in BASELINES and model != "oracle":
         return
     length = posed.combinations.digits.shape[1]
     height, width = posed.bank.train.images.shape[1:]
@@ -230,6 +233,10 @@ def check_network(model: str, posed: PosedProblem) -> None:
         from unseen.learning.own_models import check_own
 
         check_own(model, length, height, length * width)
+    elif min(height, width) < LARGE_ENOUGH:
+        # the oracle reads symbols with the encoder of towers
+        network = find_network("towers" if model == "oracle" else model)
+        network.build(length, height, length * width)
 
 
 def sweep(folder: RunFolder, folds: list[int]) -> None:

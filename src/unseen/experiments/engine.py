@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -108,6 +109,7 @@ def _answer(
 ) -> None:
     """In the worker: call the function and send what it returns or raises."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    sys.stdout = sys.stderr  # results go through the pipe; what else is printed is none
     keep_freed_memory()
     answer: Any
     try:

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from unseen.experiments.measuring import Answer, combination_means, prediction_t
 from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
 from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS, mean_error, mse, rounded
-from unseen.learning.models import parameter_count
+from unseen.learning.models import is_own, parameter_count
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
@@ -101,7 +101,7 @@ def fold_steps(
         )
     streams = Streams(experiment.seed, fold)
     seen, unseen = fold_samples(experiment.problem, streams)
-    with torch_threads(experiment.threads):
+    with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
         if experiment.training.model in BASELINES:
             learnt = fit_baseline(experiment, seen, streams)
         else:
@@ -131,6 +131,15 @@ def fold_steps(
         quadrants=quadrants,
     )
     return FoldOutcome(result, arrays, learnt.weights)
+
+
+def own_faults_told(model: str) -> AbstractContextManager[None]:
+    """For a network of one's own, faults in one line: its code is not ours to print."""
+    if not is_own(model):
+        return nullcontext()
+    from unseen.learning.own_models import faults_told
+
+    return faults_told(f"{model} failed on the way")
 
 
 def examine(
@@ -195,6 +204,7 @@ def train_network(
     import torch
 
     from unseen.learning.evaluation import predict
+    from unseen.learning.modules import saved_weights
     from unseen.learning.training import start_training, train
 
     started = time.perf_counter()
@@ -214,10 +224,9 @@ def train_network(
             state.curve.append(waypoint(state.model, *watched, device).model_dump())
         state.seconds = earlier_seconds + time.perf_counter() - started
         yield progress
-    weights = {name: tensor.contiguous() for name, tensor in state.model.state_dict().items()}
     return Learnt(
         answer=lambda samples: predict(state.model, samples, device),
-        weights=safetensors.torch.save(weights),
+        weights=safetensors.torch.save(saved_weights(state.model)),
         parameters=parameter_count(state.model),
         losses=state.losses,
         curve=tuple(Waypoint.model_validate(measures) for measures in state.curve),

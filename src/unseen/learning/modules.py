@@ -27,6 +27,22 @@ class Answering(nn.Module):
         return self.mean + self.spread * outputs.flatten().float()
 
 
+def laid_out_for_speed(model: Answering) -> Answering:
+    """The model with channels last: convolutions and pooling on a CPU take half the time."""
+    if any(weights.ndim == 5 for weights in (*model.parameters(), *model.buffers())):
+        return model  # kernels of volumes, in a network of one's own, cannot lie so
+    laid_out: Answering = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return laid_out
+
+
+def saved_weights(model: nn.Module) -> dict[str, Tensor]:
+    """All that a model has learnt, each tensor by itself: a file cannot say that two are one."""
+    return {
+        name: tensor.detach().clone(memory_format=torch.contiguous_format)
+        for name, tensor in model.state_dict().items()
+    }
+
+
 class FlattenLast(nn.Module):
     """Flatten a map place by place, channels last, as Keras does: no copy where they lie so."""
 

@@ -18,7 +18,7 @@ from unseen.learning.distortion import distort
 from unseen.learning.evaluation import to_input
 from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
-from unseen.learning.modules import Answering
+from unseen.learning.modules import Answering, laid_out_for_speed
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures
@@ -128,9 +128,7 @@ def start_training(
     if training.scale_answers:
         mean = float(samples.answers.mean())
         spread = float(samples.answers.std()) or 1.0
-    # with channels last, convolutions and pooling on a CPU take half the time
-    model = Answering(network, mean, spread).to(device)
-    model = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    model = laid_out_for_speed(Answering(network, mean, spread).to(device))
     optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
     return TrainingState(model, optimizer)
 

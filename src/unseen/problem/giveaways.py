@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import mul
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.problem.operations import spelled
 from unseen.problem.samples import Combinations
 from unseen.problem.splits import Fold, Rows
 
-# above rounding, and far below any true distance between integers
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # above rounding
+ANY_FACTOR = -1  # no label
 WARNING = "warning: "
 
 
@@ -34,23 +38,28 @@ def give_away(table: Combinations, fold: Fold, rule: str | None) -> Giveaways:
         for place in range(seen.shape[1])
         for digit in np.setdiff1d(unseen[:, place], seen[:, place])
     )
-    undetermined = None
-    if rule is not None:
-        undetermined = int((~DETERMINED[rule](seen, unseen)).sum())
+    determined = None
+    if rule == "additive":
+        determined = additively_determined(seen, unseen)
+    elif rule == "multiplicative":
+        determined = multiplicatively_determined(seen, table.answers[fold.seen], unseen)
     return Giveaways(
         fold.number,
         len(unseen),
-        int(np.isin(_without_order(unseen), _without_order(seen)).sum()),
+        int(_are_among(np.sort(unseen, axis=1), np.sort(seen, axis=1)).sum()),
         tuple(np.setdiff1d(table.answers[fold.unseen], table.answers[fold.seen]).tolist()),
         tuple(new_digits),
-        undetermined,
+        None if determined is None else int((~determined).sum()),
     )
 
 
-def _without_order(digits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number for each combination, the same for all orders of its digits."""
-    in_order = np.sort(digits, axis=1)
-    return in_order @ 256 ** np.arange(digits.shape[1], dtype=np.int64)  # a label is a byte
+def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each row is one of some others."""
+    labels = np.unique(np.concatenate([rows, others]))
+    # no larger than about as many combinations as there can be
+    worth = len(labels) ** np.arange(rows.shape[1], dtype=np.int64)
+    numbers, other_numbers = (np.searchsorted(labels, some) @ worth for some in (rows, others))
+    return np.isin(numbers, other_numbers)
 
 
 def rule_of(table: Combinations) -> str | None:
@@ -77,44 +86,60 @@ def additively_determined(seen: NDArray[np.int64], unseen: NDArray[np.int64]) ->
 
 
 def multiplicatively_determined(
-    seen: NDArray[np.int64], unseen: NDArray[np.int64]
+    seen: NDArray[np.int64], answers: NDArray[np.integer[Any]], unseen: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """The same for f(a) · g(b) · …: among digits that are not zero, its logarithm is additive.
+    """The same for f(a) · g(b) · …: its logarithm is additive among digits that are not worth zero.
 
-    A zero in a place is known to make the answer zero once it is seen there beside no other zero.
+    A digit is known not to be, in its place, once a seen answer with it is not zero. An unseen
+    answer is known to be zero if a seen zero has no digits but its own and such ones.
     """
-    nonzero_seen = seen[np.all(seen != 0, axis=1)]
-    has_zero = np.any(unseen == 0, axis=1)
+    factors = seen[answers != 0]
     determined = np.zeros(len(unseen), bool)
-    if len(nonzero_seen):
-        determined[~has_zero] = additively_determined(nonzero_seen, unseen[~has_zero])
-    lone_zeros = seen[(seen == 0).sum(axis=1) == 1]
-    known = np.any(lone_zeros == 0, axis=0)  # by place
-    determined[has_zero] = np.any((unseen[has_zero] == 0) & known, axis=1)
+    if len(factors) == 0:
+        return determined
+    connected = _known_factors(unseen, factors).all(axis=1)
+    determined[connected] = additively_determined(factors, unseen[connected])
+    zeros = seen[answers == 0]
+    zeros = np.where(_known_factors(zeros, factors), ANY_FACTOR, zeros)
+    while len(zeros):
+        fixed = zeros != ANY_FACTOR
+        places = fixed[fixed.sum(axis=1).argmin()]  # of the zeros that say most
+        least = zeros[np.all(fixed == places, axis=1)][:, places]
+        determined |= _are_among(unseen[:, places], least)
+        zeros = zeros[~_are_among(zeros[:, places], least)]
     return determined
+
+
+def _known_factors(digits: NDArray[np.int64], factors: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For each combination and place, whether some combination of factors has its digit there."""
+    return np.stack(
+        [np.isin(*columns) for columns in zip(digits.T, factors.T, strict=True)], axis=1
+    )
 
 
 def is_additive(table: Combinations) -> bool:
     """Whether the answers to all combinations are a sum of one number a place."""
-    return _is_sum(table.digits, table.answers.astype(np.float64))
+    first = int(table.answers[0])
+    return np.array_equal(table.answers, first + sum(line - first for line in _lines(table, 0)))
 
 
 def is_multiplicative(table: Combinations) -> bool:
-    """Whether all answers are a product of one number a place, which is zero for the digit 0."""
-    nonzero = np.all(table.digits != 0, axis=1)
-    answers = table.answers[nonzero]
-    if np.any(table.answers[~nonzero]) or not len(answers) or np.any(answers <= 0):
-        return False
-    return _is_sum(table.digits[nonzero], np.log(answers))
+    """Whether the answers to all combinations are a product of one number a place."""
+    if not table.answers.any():
+        return False  # a sum already
+    row = int(table.answers.argmax() if table.answers.max() > 0 else table.answers.argmin())
+    product = reduce(mul, (line.astype(object) for line in _lines(table, row)))
+    scale = int(table.answers[row]) ** (table.digits.shape[1] - 1)
+    return np.array_equal(product, table.answers.astype(object) * scale)
 
 
-def _is_sum(digits: NDArray[np.int64], values: NDArray[np.float64]) -> bool:
-    """Whether nothing is left of values of all combinations once each digit's mean is taken off."""
-    rest = values - values.mean()
-    for column in digits.T:
-        _, where = np.unique(column, return_inverse=True)
-        rest = rest - (np.bincount(where, rest) / np.bincount(where))[where]
-    return bool(np.all(np.abs(rest) < TOLERANCE * max(1.0, float(np.abs(values).max()))))
+def _lines(table: Combinations, row: int) -> Iterator[NDArray[np.int64]]:
+    """For each place, the answers if all other places had the digits of one row."""
+    same = table.digits == table.digits[row]
+    for place, column in enumerate(table.digits.T):
+        line = np.delete(same, place, axis=1).all(axis=1)
+        answers = table.answers[line].astype(np.int64)
+        yield answers[np.searchsorted(table.digits[line, place], column)]
 
 
 def _hot(digits: NDArray[np.int64], labels: list[NDArray[np.int64]]) -> list[Rows]:
@@ -132,8 +157,9 @@ def in_words(table: Combinations, folds: list[Fold]) -> Iterator[str]:
     each = [give_away(table, fold, rule) for fold in folds]
     unseen, mirrored = (sum(getattr(f, what) for f in each) for what in ("unseen", "mirrored"))
     yield (
-        f"{unseen:,} combinations are unseen, in {len(each)} fold{'s' * (len(each) > 1)}; another "
-        f"order of {mirrored:,} of them is seen; {_new_answers(each)}; {_new_digits(each)}"
+        f"{unseen:,} combination{'s are' if unseen > 1 else ' is'} unseen, in {len(each)} "
+        f"fold{'s' * (len(each) > 1)}; another order of {mirrored:,} of them is seen; "
+        f"{_new_answers(each)}; {_new_digits(each)}"
     )
     if rule is None:
         yield "no number for each digit gives these answers, neither as a sum nor as a product"
@@ -160,7 +186,7 @@ def _new_answers(each: list[Giveaways]) -> str:
 
 def _new_digits(each: list[Giveaways]) -> str:
     met = [
-        f"{digit} in place {place + 1} (fold {fold.fold})"
+        f"{spelled([digit])[0]} in place {place + 1} (fold {fold.fold})"
         for fold in each
         for place, digit in fold.new_digits
     ]
@@ -171,9 +197,3 @@ def _new_digits(each: list[Giveaways]) -> str:
 
 def _some(things: list[str]) -> str:
     return ", ".join(things[:4]) + (f" and {len(things) - 4} more" if len(things) > 4 else "")
-
-
-DETERMINED = {
-    "additive": additively_determined,
-    "multiplicative": multiplicatively_determined,
-}

@@ -47,7 +47,9 @@ def subtract(digits: Digits) -> Answers:
 
 def multiply(digits: Digits) -> Answers:
     """The product of the digits."""
-    product: Answers = digits.prod(axis=1)
+    # in floats, where what is beyond all limits stays so; as integers it would wrap around
+    exact = np.minimum(digits.prod(axis=1, dtype=np.float64), 2 * LARGEST_ANSWER)
+    product: Answers = exact.astype(np.int64)
     return product
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError, unknown
-from unseen.problem.operations import SIGN_LABELS
+from unseen.problem.operations import SIGN_LABELS, spelled
 from unseen.problem.samples import Combinations
 
 MOST_COMBINATIONS = 1_000_000
@@ -72,24 +72,46 @@ def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def mirror(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random; (a, b) and (b, a) are unseen together, each combination once.
 
-    Longer combinations: all reorderings go together. With --unseen N there are as many folds as
-    make their sizes nearest N.
+    Longer combinations: all reorderings go together. With --unseen N, folds of N are cut as from
+    the random split: N or, where no set of reorderings fits the rest, a few less (or one set that
+    is larger); the last one is filled up from the first, so each is unseen at least once.
     """
     groups: dict[Combination, list[int]] = {}
     for row, digits in enumerate(np.sort(table.digits, axis=1).tolist()):
         groups.setdefault(tuple(digits), []).append(row)
-    count = 10 if unseen is None else max(1, round(len(table.digits) / unseen))
-    if len(groups) < max(2, count):
-        raise UnseenError(
-            f"split mirror cannot make {count} folds of {len(groups)} sets of reorderings"
-        )
     shuffled = np.random.RandomState(seed).permutation(len(groups))
     members = [*groups.values()]
-    folds: list[list[int]] = [[] for _ in range(max(2, count))]
-    # the largest first, each to the fold that has least: the folds come out even
-    for group in sorted((members[at] for at in shuffled), key=len, reverse=True):
-        min(folds, key=len).extend(group)
+    in_order = [members[at] for at in shuffled]
+    folds = _even_folds(in_order) if unseen is None else _filled_folds(in_order, unseen)
     return [np.asarray(fold) for fold in folds]
+
+
+def _even_folds(groups: list[list[int]]) -> list[list[int]]:
+    """Ten folds of whole groups, each group in one."""
+    folds: list[list[int]] = [[] for _ in range(10)]
+    if len(groups) < len(folds):
+        raise UnseenError(f"split mirror cannot make 10 folds of {len(groups)} sets of reorderings")
+    # the largest first, each to the fold that has least: the folds come out even
+    for group in sorted(groups, key=len, reverse=True):
+        min(folds, key=len).extend(group)
+    return folds
+
+
+def _filled_folds(groups: list[list[int]], size: int) -> list[list[int]]:
+    """Folds of whole groups, as many as fit but one at least, until each group was in one."""
+    folds, waiting = [], [*range(len(groups))]
+    while waiting:
+        taken = {waiting[0]: None}
+        count = len(groups[waiting[0]])
+        for number in (*waiting, *range(len(groups))):
+            if count >= size:
+                break
+            if number not in taken and count + len(groups[number]) <= size:
+                taken[number] = None
+                count += len(groups[number])
+        folds.append([row for number in taken for row in groups[number]])
+        waiting = [number for number in waiting if number not in taken]
+    return folds
 
 
 def answer(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
@@ -152,7 +174,7 @@ def listed(table: Combinations, combinations: Sequence[Combination]) -> list[Row
     rows = {tuple(digits): row for row, digits in enumerate(table.digits.tolist())}
     for combination in combinations:
         if combination not in rows:
-            text = " ".join(map(str, combination))
+            text = " ".join(map(str, spelled(combination)))
             raise UnseenError(
                 f"the list of unseen combinations names {text!r}, which is no combination "
                 f"of {table.digits.shape[1]} of these symbols"
