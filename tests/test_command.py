@@ -183,7 +183,8 @@ BAD_INPUT = {
     "another split seed than the paper's": ["--development", "--split-seed", "376483"],
     "cannot make the folder": ["--runs-dir", "afile/runs"],
     "Unknown option: --epoch. Did you mean --epochs?": ["--epoch", "3"],
-    'unable to convert "two" into int': ["--epochs", "two"],
+    "'two' is no whole number": ["--epochs", "two"],
+    "'2.5' is no whole number": ["--length", "2.5"],
     "Unused Tokens": ["fast", "surplus"],
 }
 

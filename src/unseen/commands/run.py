@@ -1,13 +1,14 @@
 """`unseen run`: an experiment from its preset to its tables."""
 
+import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from unseen.commands.output import AsJson, RunsDir, emit, errors, say
 from unseen.commands.show import print_run
@@ -31,6 +32,16 @@ from unseen.views.progress import show_download, watch
 
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
 LARGE_ENOUGH = 28
+
+
+def _whole(_: type, tokens: Sequence[Token]) -> int:
+    text = tokens[0].value
+    if not re.fullmatch("[+-]?[0-9]{1,20}", text):  # and 2.5 is not rounded
+        raise ValueError(f"{text[:40]!r} is no whole number.")
+    return int(text)
+
+
+WHOLE = Parameter(converter=_whole)
 
 
 def _choices(about: Mapping[str, str]) -> str:
@@ -68,7 +79,9 @@ def run(
         ),
     ] = None,
     unseen: Annotated[
-        int | None, Parameter(help="Combinations that are unseen in a fold; a tenth by default.")
+        int | None,
+        WHOLE,
+        Parameter(help="Combinations that are unseen in a fold; a tenth by default."),
     ] = None,
     model: Annotated[
         str | None,
@@ -80,8 +93,10 @@ def run(
             )
         ),
     ] = None,
-    epochs: Annotated[int | None, Parameter(help="Passes over the training samples.")] = None,
-    batch_size: Annotated[int | None, Parameter(help="Samples a step.")] = None,
+    epochs: Annotated[
+        int | None, WHOLE, Parameter(help="Passes over the training samples.")
+    ] = None,
+    batch_size: Annotated[int | None, WHOLE, Parameter(help="Samples a step.")] = None,
     loss: Annotated[str | None, Parameter(help=_choices(_first_lines(LOSSES)))] = None,
     optimizer: Annotated[str | None, Parameter(help=", ".join(OPTIMIZERS))] = None,
     learning_rate: Annotated[float | None, Parameter(help="Its step size, or its peak.")] = None,
@@ -89,10 +104,11 @@ def run(
         str | None, Parameter(help="Of the arithmetic in training: fp32, or bf16.")
     ] = None,
     averaged_epochs: Annotated[
-        int | None, Parameter(help="Average the weights at the ends of so many last epochs.")
+        int | None, WHOLE, Parameter(help="Average the weights at the ends of so many last epochs.")
     ] = None,
     watched_samples: Annotated[
         int | None,
+        WHOLE,
         Parameter(help="After each epoch, measure on so many samples: the learning curve."),
     ] = None,
     fresh_draws: Annotated[
@@ -101,17 +117,23 @@ def run(
     distortion: Annotated[
         float | None, Parameter(help="Distort every training symbol a little: 0 not, 1 as usual.")
     ] = None,
-    samples: Annotated[int | None, Parameter(help="Training samples a combination.")] = None,
-    test_samples: Annotated[int | None, Parameter(help="Test samples a combination.")] = None,
-    length: Annotated[int | None, Parameter(help="Symbols side by side in a picture.")] = None,
+    samples: Annotated[int | None, WHOLE, Parameter(help="Training samples a combination.")] = None,
+    test_samples: Annotated[
+        int | None, WHOLE, Parameter(help="Test samples a combination.")
+    ] = None,
+    length: Annotated[
+        int | None, WHOLE, Parameter(help="Symbols side by side in a picture.")
+    ] = None,
     symbols: Annotated[
         str | None,
         Parameter(
             help=_choices(_first_lines(SYMBOLS) | {"DIR": "a folder of four IDX files, raw or .gz"})
         ),
     ] = None,
-    seed: Annotated[int | None, Parameter(help="Of samples, weights and batches.")] = None,
-    split_seed: Annotated[int | None, Parameter(help="Of the folds, and of nothing else.")] = None,
+    seed: Annotated[int | None, WHOLE, Parameter(help="Of samples, weights and batches.")] = None,
+    split_seed: Annotated[
+        int | None, WHOLE, Parameter(help="Of the folds, and of nothing else.")
+    ] = None,
     development: Annotated[
         bool,
         Parameter(
@@ -122,9 +144,9 @@ def run(
     ] = False,
     folds: Annotated[str | None, Parameter(help="Which folds, as 1,3-5; all by default.")] = None,
     jobs: Annotated[
-        int | None, Parameter(help="Folds at once; by default, as the cores allow.")
+        int | None, WHOLE, Parameter(help="Folds at once; by default, as the cores allow.")
     ] = None,
-    threads: Annotated[int | None, Parameter(help="Threads a fold.")] = None,
+    threads: Annotated[int | None, WHOLE, Parameter(help="Threads a fold.")] = None,
     device: Annotated[str | None, Parameter(help="cpu, cuda, cuda:1, mps.")] = None,
     runs_dir: RunsDir = Path("runs"),
     fresh: Annotated[bool, Parameter(negative="", help="Forget what was run before.")] = False,
