@@ -36,7 +36,7 @@ LARGE_ENOUGH = 28
 
 def _whole(_: type, tokens: Sequence[Token]) -> int:
     text = tokens[0].value
-    if not re.fullmatch("[+-]?[0-9]{1,20}", text):  # and 2.5 is not rounded
+    if not re.fullmatch("[+-]?[0-9]{1,4000}", text):  # and 2.5 is not rounded
         raise ValueError(f"{text[:40]!r} is no whole number.")
     return int(text)
 
