@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unseen.files import as_json, write_whole
 from unseen.insight.statistics import spread
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
@@ -34,7 +35,7 @@ SECTIONS: dict[str, list[Row]] = {
         Row("add, blind", "best-blind"),
         Row("subtract", "best --operation subtract"),
         Row("multiply", "best --operation multiply"),
-        Row("add, three digits", f"best {LONGER}"),
+        Row("add, three digits", f"best {LONGER} --epochs 20"),
     ],
     "Operations": [
         Row("add", "fast"),
@@ -145,6 +146,15 @@ HEADING = (
 )
 
 
+def recorded(record: Path) -> dict[str, str]:
+    """The run folder of every row that was run; a damaged record is made anew, run by run."""
+    try:
+        known = json.loads(record.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write-only", action="store_true", help="run nothing")
@@ -152,15 +162,15 @@ def main() -> None:
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
     options = parser.parse_args()
     record = options.runs_dir / "results.json"
-    known = json.loads(record.read_text()) if record.is_file() else {}
+    known = recorded(record)
     for row in dict.fromkeys(row for rows in SECTIONS.values() for row in rows):
         if options.write_only or options.only not in row.arguments:
             continue
         print(f"unseen run {row.arguments}", flush=True)
         if (run := run_row(row, options.runs_dir)) is not None:
             known[row.arguments] = run
-            record.write_text(json.dumps(known, indent=1))
-    PAGE.write_text(page(known))
+            write_whole(record, as_json(known))
+    PAGE.write_text(page(known), encoding="utf-8")
 
 
 if __name__ == "__main__":
