@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 from unseen.experiments import experiment as module
 from unseen.experiments.experiment import Experiment, fingerprint
 from unseen.experiments.presets import PRESETS, fast, paper, paper_text
+from unseen.learning.models import MODELS
 
 
 def test_the_papers_recipe_is_the_notebooks():
@@ -87,6 +89,13 @@ def test_a_setting_at_its_default_leaves_the_fingerprint_as_it_was():
 def test_more_epochs_are_not_averaged_than_there_are():
     with pytest.raises(ValidationError, match="weights of 2 epochs: there are 1"):
         fast().vary(training={"averaged_epochs": 2})
+
+
+def test_the_fingerprint_changes_when_a_name_builds_another_network(monkeypatch):
+    before = fingerprint(fast())
+    model = fast().training.model
+    monkeypatch.setitem(MODELS, model, replace(MODELS[model], revision=2))
+    assert fingerprint(fast()) != before
 
 
 def test_the_fingerprint_changes_with_the_codes_results(monkeypatch):

@@ -5,7 +5,7 @@ from torch.nn import functional
 
 from unseen.errors import UnseenError
 from unseen.learning.models import BLIND, MODELS, lenet5, lenet5_dense, paper, parameter_count
-from unseen.learning.modules import Convolution, Dropout
+from unseen.learning.modules import Convolution, Dropout, Towers
 
 
 def layers(model):
@@ -130,3 +130,38 @@ def test_a_blind_network_does_not_depend_on_the_number_of_symbols(name):
         return [parameter.shape for parameter in MODELS[name].build(length, 28, 56).parameters()]
 
     assert shapes(1) == shapes(2) == shapes(7)
+
+
+def test_towers_begin_as_sums_of_what_they_see_in_each_place():
+    torch.manual_seed(1)
+    network = MODELS["towers"].build(2, 28, 56)
+    left, other_left, right, other_right = torch.rand(4, 1, 1, 28, 28)
+
+    def answer(*symbols):
+        return network(torch.cat(symbols, dim=3))
+
+    crossed = answer(left, other_right) + answer(other_left, right)
+    torch.testing.assert_close(answer(left, right) + answer(other_left, other_right), crossed)
+    assert not torch.allclose(answer(left, right), answer(other_left, right))
+
+
+class Reads(nn.Module):
+    """An encoder that knows: a panel's brightness, so that tanh gives it back."""
+
+    def forward(self, panels):
+        return panels.mean((2, 3)).atanh()
+
+
+@pytest.mark.parametrize(("linear", "product"), [(1.0, 0.0), (0.0, 1.0)])
+def test_sums_and_products_are_within_reach_of_towers(linear, product):
+    network = Towers(2, Reads(), codes=1, values=1, products=1)
+    nn.init.ones_(network.values.weight)
+    nn.init.constant_(network.linear.weight, linear)
+    nn.init.constant_(network.products.weight, product)
+    for layer in (network.values, network.linear, *network.factors):
+        nn.init.zeros_(layer.bias)
+    for factor in network.factors:
+        nn.init.ones_(factor.weight)
+    left, right = torch.full((1, 1, 4, 4), 0.3), torch.full((1, 1, 4, 4), 0.4)
+    answer = network(torch.cat([left, right], dim=3)).item()
+    assert answer == pytest.approx(0.3 * 0.4 if product else 0.3 + 0.4, abs=1e-6)

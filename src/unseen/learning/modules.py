@@ -139,18 +139,22 @@ def patch_gradients(maps: Tensor, gradient: Tensor, weight: Tensor) -> tuple[Ten
 
 
 class Towers(nn.Module):
-    """Panels of equal width through one encoder; then a sum of linear terms, and of products.
+    """Panels of equal width through one encoder, which gives each a few values.
 
-    Each product takes one linear reading of every panel's code, so that both a + b and a · b are
-    within reach.
+    The answer is a sum of linear terms in all values, and of products: each takes one linear
+    reading of every panel, so that both a + b and a · b are within reach. Few values, because
+    many could tell single pairs apart, and would be free to answer unseen ones as they like.
     """
 
-    def __init__(self, length: int, encoder: nn.Module, codes: int, products: int) -> None:
+    def __init__(
+        self, length: int, encoder: nn.Module, codes: int, values: int, products: int
+    ) -> None:
         super().__init__()
         self.encoder = encoder
         self.length = length
-        self.linear = nn.Linear(length * codes, 1)
-        self.factors = nn.ModuleList(nn.Linear(codes, products) for _ in range(length))
+        self.values = nn.Linear(codes, values)
+        self.linear = nn.Linear(length * values, 1)
+        self.factors = nn.ModuleList(nn.Linear(values, products) for _ in range(length))
         self.products = nn.Linear(products, 1, bias=False)
 
     def forward(self, pictures: Tensor) -> Tensor:
@@ -158,9 +162,9 @@ class Towers(nn.Module):
         side = width // self.length
         panels = pictures.view(count, height, self.length, side).transpose(1, 2)
         codes = self.encoder(panels.reshape(-1, 1, height, side)).tanh()
-        codes = codes.view(count, self.length, -1)  # (n, length, codes)
+        values = self.values(codes).view(count, self.length, -1)  # (n, length, values)
         product = torch.ones((), device=pictures.device)
         for place, factor in enumerate(self.factors):
-            product = product * factor(codes[:, place])
-        added: Tensor = self.linear(codes.flatten(1)) + self.products(product)
+            product = product * factor(values[:, place])
+        added: Tensor = self.linear(values.flatten(1)) + self.products(product)
         return added  # (n, 1)
