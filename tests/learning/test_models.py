@@ -145,6 +145,17 @@ def test_towers_begin_as_sums_of_what_they_see_in_each_place():
     assert not torch.allclose(answer(left, right), answer(other_left, right))
 
 
+def test_towers_leave_little_open_where_pairs_are_unseen():
+    """One value a panel: a table of answers is 1, u, v and u · v, so it has a rank of two."""
+    torch.manual_seed(1)
+    network = MODELS["towers"].build(2, 28, 56).double()
+    nn.init.normal_(network.products.weight)
+    symbols = torch.rand(6, 1, 28, 28, dtype=torch.float64)
+    pairs = [torch.cat([left, right], dim=2) for left in symbols for right in symbols]
+    table = network(torch.stack(pairs)).view(6, 6)
+    assert torch.linalg.matrix_rank(table, rtol=1e-9) == 2
+
+
 class Reads(nn.Module):
     """An encoder that knows: a panel's brightness, so that tanh gives it back."""
 

@@ -142,8 +142,8 @@ class Towers(nn.Module):
     """Panels of equal width through one encoder, which gives each a few values.
 
     The answer is a sum of linear terms in all values, and of products: each takes one linear
-    reading of every panel, so that both a + b and a · b are within reach. Few values, because
-    many could tell single pairs apart, and would be free to answer unseen ones as they like.
+    reading of every panel, so that both a + b and a · b are within reach. The fewer values, the
+    less is left open where combinations are unseen.
     """
 
     def __init__(
