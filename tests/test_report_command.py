@@ -170,6 +170,9 @@ def test_a_network_of_its_own_is_looked_into_only_when_it_is_named_again(tmp_pat
     refused = unseen("report", run, "--deep", cwd=tmp_path)
     assert refused.returncode == 2
     assert "name it again with --deep --model file.py:Class" in refused.stderr
+    unused = unseen("report", run, "--model", "moved.py:Net", cwd=tmp_path)
+    assert unused.returncode == 2
+    assert "add --deep" in unused.stderr
     named = unseen("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
     assert named.returncode == 0, named.stderr
     (run / "folds/01/deep.json").unlink()

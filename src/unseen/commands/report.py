@@ -49,6 +49,8 @@ def report(
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
     """Write a run as one self-contained HTML page, or as LaTeX, Markdown or CSV."""
+    if model is not None and not deep:
+        raise UnseenError("--model names the network that --deep looks into; add --deep")
     folder = find_run(run, runs_dir)
     evidence = evidence_of(folder)
     if deep:
