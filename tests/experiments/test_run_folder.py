@@ -244,3 +244,14 @@ def test_runs_are_found_by_path_name_and_beginning(tmp_path: Path):
         find_run("fast", tmp_path)
     with pytest.raises(UnseenError, match="no run 'slow'"):
         find_run("slow", tmp_path)
+
+
+def test_a_presets_name_means_the_run_without_other_settings(tmp_path: Path):
+    for name, seed in (("fast-aa11", 5), ("fast-ab22", 0), ("fast-ac33", 6)):
+        RunFolder(tmp_path / name).create(fast().vary(seed=seed))
+    (tmp_path / "fast-ad44").mkdir()
+    (tmp_path / "fast-ad44/experiment.json").write_text("{broken")
+    assert find_run("fast", tmp_path).path.name == "fast-ab22"
+    shutil.rmtree(tmp_path / "fast-ab22")
+    with pytest.raises(UnseenError, match="several runs"):
+        find_run("fast", tmp_path)

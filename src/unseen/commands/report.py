@@ -20,7 +20,7 @@ FORMATS = {"latex": as_latex, "markdown": as_markdown, "csv": as_csv}
 
 
 def report(
-    run: Annotated[str, Parameter(help="A run folder: its path, its name, or its beginning.")],
+    run: Annotated[str, Parameter(help="A run folder: path, name or its beginning; or a preset.")],
     /,
     *,
     format: Annotated[

@@ -20,7 +20,7 @@ def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
 
 
 def show(
-    run: Annotated[str, Parameter(help="A run folder: its path, its name, or its beginning.")],
+    run: Annotated[str, Parameter(help="A run folder: path, name or its beginning; or a preset.")],
     /,
     *,
     runs_dir: RunsDir = Path("runs"),

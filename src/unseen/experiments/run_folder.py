@@ -32,6 +32,7 @@ from pydantic import ValidationError
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment, Frozen, fingerprint
 from unseen.experiments.fold import FoldOutcome, FoldResult
+from unseen.experiments.presets import PRESETS
 from unseen.files import (
     DamagedFileError,
     as_json,
@@ -269,7 +270,10 @@ class RunFolder:
 
 
 def find_run(run: str, runs_dir: Path) -> RunFolder:
-    """The run of a path, a folder's name, or the beginning of just one."""
+    """The run of a path, a folder's name, or the beginning of just one.
+
+    Where a preset was also run with other settings, its name means the run without them.
+    """
     try:
         for path in (Path(run), runs_dir / run):
             if run and (path / "experiment.json").is_file():
@@ -278,6 +282,8 @@ def find_run(run: str, runs_dir: Path) -> RunFolder:
         raise UnseenError(f"cannot read {run}: {error.strerror}") from error
     runs = [folder for folder in list_runs(runs_dir) if run]
     begun = [folder for folder in runs if folder.path.name.rpartition("-")[0] == run]
+    if len(begun) > 1 and run in PRESETS:
+        begun = [folder for folder in begun if _is_unchanged(folder, run)] or begun
     begun = begun or [folder for folder in runs if folder.path.name.startswith(run)]
     if len(begun) == 1:
         return begun[0]
@@ -285,6 +291,14 @@ def find_run(run: str, runs_dir: Path) -> RunFolder:
         names = ", ".join(folder.path.name for folder in begun)
         raise UnseenError(f"{run!r} is the beginning of several runs: {names}")
     raise UnseenError(f"no run {run!r} in {runs_dir}; 'unseen runs' lists those that are there")
+
+
+def _is_unchanged(folder: RunFolder, preset: str) -> bool:
+    """Whether a run is of a preset as it comes; one that cannot be read is not."""
+    try:
+        return folder.experiment() == PRESETS[preset]()
+    except UnseenError:
+        return False
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:
