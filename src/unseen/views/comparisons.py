@@ -55,8 +55,8 @@ def _table(
 ) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("run")
-    for heading in ("mean", "compared", "difference", "95 % interval", "p"):
-        table.add_column(heading, justify="right")
+    for heading in ("mean", "over", "difference", "95 % interval", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for summary, compared in zip(summaries, (None, *comparisons), strict=True):
         table.add_row(
             Text(summary.run),
