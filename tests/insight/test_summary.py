@@ -17,7 +17,7 @@ from made_up_runs import (
 )
 
 from unseen.experiments.presets import PRESETS
-from unseen.insight.attribution import mean_of_folds
+from unseen.insight.attribution import mean_blame
 from unseen.insight.statistics import spread
 
 
@@ -65,7 +65,7 @@ def test_misread_digits_are_blamed_where_they_are(small, tmp_path):
 def test_the_errors_of_combinations_make_up_the_error_of_all(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), misreading))
     assert summary.blames.keys() == {(score.fold, score.row) for score in summary.scores}
-    assert mean_of_folds([*summary.blames.values()]).misread == pytest.approx(summary.blame.misread)
+    assert mean_blame([*summary.blames.values()]).misread == pytest.approx(summary.blame.misread)
     assert all(blame.misread[0] > 1 > blame.misread[1] for blame in summary.blames.values())
 
 

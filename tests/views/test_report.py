@@ -165,7 +165,9 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
         for row in rows
         if (row["about"], row["name"]) == ("error of a combination", "(3, 7)")
     }
-    assert of_one.keys() == {"misread left", "misread right", "wrong", "shift", "interplay"}
+    assert of_one.keys() == {
+        *("misread left", "misread right", "wrong", "misvalued", "shift", "interplay")
+    }
     (said,) = [each for each in split["combinations"] if each["combination"] == [3, 7]]
     assert {name: said[name] for name in of_one} == of_one
     assert sum(of_one.values()) == pytest.approx(said["mse"])

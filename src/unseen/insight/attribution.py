@@ -12,7 +12,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.insight.structure import bias, shared_errors
+from unseen.problem.samples import Combinations
+
 Table = NDArray[np.floating]  # (k, ..., k): an axis for each place
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,14 @@ class Blame:
     """The mean squared error of a fold's unseen combinations, and its parts: they sum to it.
 
     The shift is what the error would lose if all answers moved by the mean error that seen
-    combinations have as well; it is below 0 where unseen ones do not share that error, so that
-    moving them would only make them worse.
+    combinations have as well; misvalued, what it would then lose if each digit's share moved by
+    what it is worth too much or too little in seen combinations. Either is below 0 where unseen
+    ones do not share that error, so that moving them would only make them worse.
     """
 
     mse: float
     shift: float
+    misvalued: float
     wrong: float
     misread: tuple[float, ...]
     interplay: float
@@ -47,6 +53,7 @@ class Blame:
         return Blame(
             self.mse * scale,
             self.shift * scale,
+            self.misvalued * scale,
             self.wrong * scale,
             tuple(part * scale for part in self.misread),
             self.interplay * scale,
@@ -96,31 +103,54 @@ def estimate(predictions: Table, answer: float) -> Attribution:
         )
 
 
-def summarise(attributions: Sequence[Attribution], shift: float) -> Blame:
-    """The mean over a fold's unseen combinations.
+def blame_for(attribution: Attribution, shift: float, shared: float) -> Blame:
+    """Whose fault the error of an unseen combination is.
 
-    `shift` is the network's mean error on its seen combinations in test handwriting. What it makes
-    of a mean error m, m² - (m - shift)², is named apart, and (m - shift)² is the wrong answer.
+    `shift` is the network's mean error on its seen combinations in test handwriting, `shared` the
+    mean error that those with the same digits let one expect. What an expected error e makes of a
+    mean error m is m² - (m - e)²: that of the shift is named apart, then what the digits add to it,
+    and (m - shared)² is the wrong answer.
     """
+    error = attribution.mean_error
     with np.errstate(all="ignore"):
-        mean_error = float(np.mean([each.mean_error for each in attributions]))
-        shifted = 2 * shift * mean_error - shift**2
-        wrong = float(np.mean([each.wrong for each in attributions])) - shifted
+        shifted, expected = (2 * each * error - each**2 for each in (shift, shared))
         return Blame(
-            mse=float(np.mean([each.mse for each in attributions])),
+            mse=attribution.mse,
             shift=shifted,
-            wrong=wrong,
-            misread=_mean_by_place([each.misread for each in attributions]),
-            interplay=float(np.mean([each.interplay for each in attributions])),
+            misvalued=expected - shifted,
+            wrong=attribution.wrong - expected,
+            misread=attribution.misread,
+            interplay=attribution.interplay,
         )
 
 
-def mean_of_folds(blames: Sequence[Blame]) -> Blame:
-    """The mean over folds, each weighing the same."""
+def blame_by_row(
+    combinations: Combinations,
+    seen: NDArray[np.bool_],
+    means: NDArray[np.floating],
+    rows: NDArray[np.integer],
+    tables: NDArray[np.floating],
+) -> dict[int, Blame]:
+    """Whose fault the errors of a fold's unseen combinations are: of these rows, by their tables.
+
+    `means` are the mean answers to all combinations, and tell what seen ones share.
+    """
+    digits, answers = combinations.digits, combinations.answers
+    shift = bias(means, answers, seen)[0]
+    shared = shared_errors(digits, means, answers, seen)
+    return {
+        int(row): blame_for(estimate(table, float(answers[row])), shift, float(shared[row]))
+        for row, table in zip(rows, tables, strict=True)
+    }
+
+
+def mean_blame(blames: Sequence[Blame]) -> Blame:
+    """The mean over combinations, or over folds, each weighing the same."""
     with np.errstate(all="ignore"):
         return Blame(
             mse=float(np.mean([each.mse for each in blames])),
             shift=float(np.mean([each.shift for each in blames])),
+            misvalued=float(np.mean([each.misvalued for each in blames])),
             wrong=float(np.mean([each.wrong for each in blames])),
             misread=_mean_by_place([each.misread for each in blames]),
             interplay=float(np.mean([each.interplay for each in blames])),
@@ -131,14 +161,14 @@ def _mean_by_place(parts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
     return tuple(np.mean(parts, axis=0).tolist())
 
 
-def _mean_beside(errors: NDArray[np.float64], place: int) -> NDArray[np.float64]:
+def _mean_beside(errors: Floats, place: int) -> Floats:
     """The mean error of each image of a place over all that stood beside it, axes kept."""
     others = tuple(axis for axis in range(errors.ndim) if axis != place)
-    mean: NDArray[np.float64] = errors.mean(axis=others, keepdims=True)
+    mean: Floats = errors.mean(axis=others, keepdims=True)
     return mean
 
 
-def _alike(errors: NDArray[np.float64], shared: tuple[int, ...]) -> float:
+def _alike(errors: Floats, shared: tuple[int, ...]) -> float:
     """The mean product of the errors of two pictures that share the images of just these places.
 
     Squared sums have all pairs that share these images or more; those that share more are taken

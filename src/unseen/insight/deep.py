@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from unseen.insight.attribution import Blame
 from unseen.insight.statistics import Spread, spread
@@ -18,8 +18,7 @@ class DeepFold(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     images: int  # in each place
-    blame: Blame
-    by_row: dict[int, Blame] = Field(default_factory=dict)  # of the table of all combinations
+    by_row: dict[int, Blame]  # of the table of all combinations
     probes: dict[str, tuple[float, ...]]  # layer -> by place, the share read right
 
 

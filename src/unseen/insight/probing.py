@@ -10,10 +10,10 @@ from unseen.errors import UnseenError
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.posing import PosedProblem
-from unseen.insight.attribution import estimate, summarise
+from unseen.insight.attribution import blame_by_row
 from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
 from unseen.insight.evidence import Evidence, FoldEvidence
-from unseen.insight.structure import bias, narrowed, probe
+from unseen.insight.structure import narrowed, probe
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import find_network, is_own
 from unseen.problem.randomness import Streams
@@ -74,21 +74,13 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepF
     _check_answers(answer, evidence, fold, model)
     posed = evidence.posed
     streams = Streams(evidence.experiment.seed, fold.result.fold)
-    answers = posed.combinations.answers
     rows, tables = prediction_tables(answer, posed, streams, TABLE_PREDICTIONS)
-    attributions = [
-        estimate(table, float(answers[row])) for row, table in zip(rows, tables, strict=True)
-    ]
     means = fold.arrays.get("means")
     if means is None:
         means = combination_means(answer, posed, streams, MEAN_SAMPLES)
-    shift = bias(means, answers, fold.seen)[0]
     return DeepFold(
         images=tables.shape[1],
-        blame=summarise(attributions, shift),
-        by_row={
-            int(row): summarise([each], shift) for row, each in zip(rows, attributions, strict=True)
-        },
+        by_row=blame_by_row(posed.combinations, fold.seen, means, rows, tables),
         probes=probe_layers(network, posed, fold.seen, streams),
     )
 

@@ -73,6 +73,12 @@ class _Fit:
         settled: Mask = np.all(np.abs(columns @ self.open_directions) < 1e-6, axis=1)
         return settled
 
+    def sums(self, digits: Digits) -> tuple[Mask, Floats]:
+        """Which combinations have a sum that the seen ones settle; and the sums, for what it is."""
+        columns = _columns(digits, self.levels)
+        known = [np.isin(*each) for each in zip(digits.T, self.levels, strict=True)]
+        return self.settles(columns) & np.all(known, axis=0), columns @ self.weights
+
 
 def fit_values(digits: Digits, means: Means) -> DigitValues:
     """The values whose sums come nearest to the mean answers to these, seen, combinations."""
@@ -90,18 +96,16 @@ def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: 
     A fit over all of them would pass correct sums learnt by heart.
     """
     fit = _fit(digits[seen], means[seen])
-    digits, means, answers = digits[~seen], means[~seen].astype(np.float64), answers[~seen]
-    columns = _columns(digits, fit.levels)
-    known = [np.isin(*each) for each in zip(digits.T, fit.levels, strict=True)]
-    settled = fit.settles(columns) & np.all(known, axis=0)
     with np.errstate(all="ignore"):  # a network that went astray has figures that are no numbers
-        sums = columns[settled] @ fit.weights
+        settled, every_sum = fit.sums(digits[~seen])
+        sums = every_sum[settled]
+        said, true = (each[~seen][settled].astype(np.float64) for each in (means, answers))
         return Additivity(
-            *_agreement(means[settled], sums),
-            gap=_mean((means[settled] - sums) ** 2) ** 0.5,
-            gap_to_truth=_mean((answers[settled] - sums) ** 2) ** 0.5,
+            *_agreement(said, sums),
+            gap=_mean((said - sums) ** 2) ** 0.5,
+            gap_to_truth=_mean((true - sums) ** 2) ** 0.5,
             combinations=len(sums),
-            left_out=len(digits) - len(sums),
+            left_out=len(settled) - len(sums),
         )
 
 
@@ -124,6 +128,18 @@ def bias(means: Means, answers: NDArray[np.number], seen: Mask) -> tuple[float, 
     errors = np.subtract(means, answers, dtype=np.float64)
     with np.errstate(all="ignore"):
         return _mean(errors[seen]), _mean(errors[~seen])
+
+
+def shared_errors(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Floats:
+    """For every combination, the mean error that seen ones with the same digits let one expect.
+
+    Each digit of a place errs by one amount, fitted on the mean errors of seen combinations. Where
+    these leave it open, their mean error is all there is to expect.
+    """
+    errors = np.subtract(means, answers, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        settled, expected = _fit(digits[seen], errors[seen]).sums(digits)
+        return np.where(settled, expected, _mean(errors[seen]))
 
 
 def probe(

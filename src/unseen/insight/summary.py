@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.attribution import Attribution, Blame, estimate, mean_of_folds, summarise
+from unseen.insight.attribution import Blame, blame_by_row, mean_blame
 from unseen.insight.deep import MeanProbe, deep_of, mean_probes
 from unseen.insight.evidence import Evidence, FoldEvidence, gather
 from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.references import Reference, references
 from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
-from unseen.insight.structure import bias
 from unseen.insight.values import Structure, structure_of
 from unseen.insight.verdict import Verdict, judge
 
@@ -215,43 +214,42 @@ def blame_of(evidence: Evidence) -> tuple[Blame | None, int]:
     deep = [deep_of(fold.deep) for fold in evidence.folds]
     thorough = [each for each in deep if each is not None]
     if len(thorough) == len(deep):
-        return mean_of_folds([each.blame for each in thorough]), thorough[0].images
-    blames = [fold_blame(fold, evidence) for fold in evidence.folds if "tables" in fold.arrays]
-    if len(blames) < len(evidence.folds):
+        by_row = [each.by_row for each in thorough]
+        return mean_of_folds(by_row), thorough[0].images
+    if not all("tables" in fold.arrays for fold in evidence.folds):
         return None, 0
-    return mean_of_folds(blames), int(evidence.folds[0].arrays["tables"].shape[1])
+    by_row = [fold_blames(fold, evidence) for fold in evidence.folds]
+    return mean_of_folds(by_row), int(evidence.folds[0].arrays["tables"].shape[1])
+
+
+def mean_of_folds(folds: Sequence[dict[int, Blame]]) -> Blame:
+    """The mean over folds of the mean over each one's combinations."""
+    return mean_blame([mean_blame([*by_row.values()]) for by_row in folds])
 
 
 def blames_of(evidence: Evidence) -> dict[tuple[int, int], Blame]:
     """What the error of each combination is made of, by fold and row."""
     deep = [deep_of(fold.deep) for fold in evidence.folds]
-    thorough = all(each is not None and each.by_row for each in deep)
+    thorough = all(each is not None for each in deep)
     blames: dict[tuple[int, int], Blame] = {}
     for fold, looked_into in zip(evidence.folds, deep, strict=True):
         if thorough and looked_into is not None:
             by_row = looked_into.by_row
         elif "tables" in fold.arrays:
-            shift, attributions = fold_attributions(fold, evidence)
-            by_row = {row: summarise([each], shift) for row, each in attributions.items()}
+            by_row = fold_blames(fold, evidence)
         else:
             by_row = {}
         blames |= {(fold.result.fold, row): blame for row, blame in by_row.items()}
     return blames
 
 
-def fold_blame(fold: FoldEvidence, evidence: Evidence) -> Blame:
-    """What a fold's errors are made of, by the tables that it recorded."""
-    shift, attributions = fold_attributions(fold, evidence)
-    return summarise([*attributions.values()], shift)
-
-
-def fold_attributions(
-    fold: FoldEvidence, evidence: Evidence
-) -> tuple[float, dict[int, Attribution]]:
-    """The shift of a fold's seen combinations, and by row the parts of the unseen ones' errors."""
-    answers = evidence.posed.combinations.answers
-    attributions = {
-        int(row): estimate(table, float(answers[row]))
-        for row, table in zip(fold.arrays["table_rows"], fold.arrays["tables"], strict=True)
-    }
-    return bias(fold.arrays["means"], answers, fold.seen)[0], attributions
+def fold_blames(fold: FoldEvidence, evidence: Evidence) -> dict[int, Blame]:
+    """By row what a fold's errors are made of, by the tables that it recorded."""
+    arrays = fold.arrays
+    return blame_by_row(
+        evidence.posed.combinations,
+        fold.seen,
+        arrays["means"],
+        arrays["table_rows"],
+        arrays["tables"],
+    )

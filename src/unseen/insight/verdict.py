@@ -191,6 +191,7 @@ def error_parts(experiment: Experiment, blame: Blame) -> dict[str, float]:
     parts = {
         f"misread {symbols_word(experiment.problem)}": sum(blame.misread),
         f"wrong {answers} of unseen {things}": blame.wrong,
+        f"{symbols_word(experiment.problem)} misvalued in seen {things} too": blame.misvalued,
         f"a shift that seen {things} share": blame.shift,
     }
     if len(place_names(experiment.problem)) > 1:
@@ -203,6 +204,7 @@ def error_figures(experiment: Experiment, blame: Blame) -> dict[str, float]:
     names = place_names(experiment.problem)
     parts = {f"misread {name}": part for name, part in zip(names, blame.misread, strict=True)} | {
         "wrong": blame.wrong,
+        "misvalued": blame.misvalued,
         "shift": blame.shift,
     }
     return parts | ({"interplay": blame.interplay} if len(names) > 1 else {})

@@ -111,8 +111,10 @@ def attribution(summary: Summary) -> str:
         f"showing {summary.blame_images} images in each place beside all others: other pictures "
         "than those of the tables. Misread: what "
         f"depends on the image in one place ({misread}). Wrong: what all images have in common "
-        f"({decimal(blame.wrong, 3)}), less the shift that seen combinations have as well "
-        f"({decimal(blame.shift, 3)}). Interplay: the rest ({decimal(blame.interplay, 3)}). "
+        f"({decimal(blame.wrong, 3)}), less what seen combinations have as well: digits worth too "
+        f"much or too little to the network ({decimal(blame.misvalued, 3)}) and a shift of all "
+        f"answers ({decimal(blame.shift, 3)}). Interplay: the rest "
+        f"({decimal(blame.interplay, 3)}). "
         "A part near 0 may come out below it."
     )
 

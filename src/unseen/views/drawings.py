@@ -288,7 +288,7 @@ def attribution(summary: Summary) -> Figure | None:
 def wrapped(name: str) -> str:
     import textwrap
 
-    return "\n".join(textwrap.wrap(name, 20))
+    return "\n".join(textwrap.wrap(name, 22))
 
 
 def probes(summary: Summary) -> Figure | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from unseen.insight.attribution import mean_of_folds
+from unseen.insight.attribution import mean_blame
 from unseen.insight.summary import Score, Summary
 from unseen.insight.verdict import error_figures
 from unseen.insight.words import decimal, in_signs, percent, place_names
@@ -127,7 +127,7 @@ def _made_of(scores: Sequence[Score], summary: Summary) -> str:
     blames = [summary.blames[unit] for unit in units if unit in summary.blames]
     if not blames or len({row for _, row in units}) > 1:
         return ""
-    blame = mean_of_folds(blames)
+    blame = mean_blame(blames)
     if not math.isfinite(blame.mse):
         return ""
     parts = error_figures(summary.experiment, blame)

@@ -81,6 +81,7 @@ def attribution_json(summary: Summary) -> dict[str, Any] | None:
         "mse": number(blame.mse),
         "misread": {name: number(part) for name, part in zip(names, blame.misread, strict=True)},
         "wrong": number(blame.wrong),
+        "misvalued": number(blame.misvalued),
         "shift": number(blame.shift),
         "interplay": number(blame.interplay),
         "combinations": [
