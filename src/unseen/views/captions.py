@@ -68,7 +68,7 @@ def predictions(summary: Summary) -> str:
     return (
         "Blue bars hold nine of ten predictions for an answer, orange dots are the means of single "
         "combinations. On the dashed line a prediction is exact; long bars with dots on the line "
-        "are misread digits, dots off the line are wrong answers."
+        "are misread digits; a dot off the line is a combination answered wrongly on average."
     )
 
 
