@@ -152,10 +152,11 @@ FAILURES = """
 - **Anything but sums and differences, with `fast`.** Asked for products, the larger digit, the
   distance, the number that two digits spell or the last digit of their sum, its small blind network
   fails on unseen pairs, and in its one epoch it does not learn the seen ones either (in test
-  handwriting: 8 % of seen products, 49 % of the larger digits, 30 % of distances).
+  handwriting: 8 % of seen products, 49 % of the larger digits, 30 % of distances). The panel-aware
+  network, whose read-out can multiply, gets half of the products right in the same epoch.
 - **A digit never seen in a place** (`position`): 10.7 % where seen pairs have 88.6 %. To a blind
   network the two places are two things to learn, and nothing seen says what a 4 is worth on the
-  left if it only ever stood on the right.
+  left if it only ever stood on the right. Where one encoder looks at both places, it is 88.3 %.
 - **Few seen pairs**: with 50 of the 100 unseen 68.6 %, with 80 unseen 24.0 %.
 - **Clothing**: 36.2 % where an oracle gets 75.8 %. Not for want of adding: of its error 0.1 %
   is wrong sums, 47 % varies with the picture, and 53 % is that a garment is worth too much or too
