@@ -87,7 +87,8 @@ def sum_up(evidence: Evidence) -> Summary:
     scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
     rounded, mse = interval(scores, "rounded"), interval(scores, "mse")
     guess = best_constant_share(evidence)
-    blame, images = blame_of(evidence)
+    blames, images = blames_of(evidence)
+    blame = mean_of_folds(blames)
     baselines = references(evidence.folder, experiment, [result.fold for result in results])
     spreads = over_folds(results)
     return Summary(
@@ -108,7 +109,11 @@ def sum_up(evidence: Evidence) -> Summary:
         unshifted=without_shift(evidence.folds),
         blame=blame,
         blame_images=images,
-        blames=blames_of(evidence),
+        blames={
+            (fold.result.fold, row): each
+            for fold, by_row in zip(evidence.folds, blames, strict=True)
+            for row, each in by_row.items()
+        },
         structure=structure_of(evidence),
         probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
         baselines=baselines,
@@ -209,43 +214,22 @@ def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Sprea
     }
 
 
-def blame_of(evidence: Evidence) -> tuple[Blame | None, int]:
-    """What errors are made of, the mean over folds, and from how many images in each place."""
+def blames_of(evidence: Evidence) -> tuple[list[dict[int, Blame]], int]:
+    """By fold and row what errors are made of, and from how many images in each place."""
     deep = [deep_of(fold.deep) for fold in evidence.folds]
     thorough = [each for each in deep if each is not None]
     if len(thorough) == len(deep):
-        by_row = [each.by_row for each in thorough]
-        return mean_of_folds(by_row), thorough[0].images
-    if not all("tables" in fold.arrays for fold in evidence.folds):
-        return None, 0
-    by_row = [fold_blames(fold, evidence) for fold in evidence.folds]
-    return mean_of_folds(by_row), int(evidence.folds[0].arrays["tables"].shape[1])
-
-
-def mean_of_folds(folds: Sequence[dict[int, Blame]]) -> Blame:
-    """The mean over folds of the mean over each one's combinations."""
-    return mean_blame([mean_blame([*by_row.values()]) for by_row in folds])
-
-
-def blames_of(evidence: Evidence) -> dict[tuple[int, int], Blame]:
-    """What the error of each combination is made of, by fold and row."""
-    deep = [deep_of(fold.deep) for fold in evidence.folds]
-    thorough = all(each is not None for each in deep)
-    blames: dict[tuple[int, int], Blame] = {}
-    for fold, looked_into in zip(evidence.folds, deep, strict=True):
-        if thorough and looked_into is not None:
-            by_row = looked_into.by_row
-        elif "tables" in fold.arrays:
-            by_row = fold_blames(fold, evidence)
-        else:
-            by_row = {}
-        blames |= {(fold.result.fold, row): blame for row, blame in by_row.items()}
-    return blames
+        return [each.by_row for each in thorough], thorough[0].images
+    tables = [fold.arrays["tables"] for fold in evidence.folds if "tables" in fold.arrays]
+    images = int(tables[0].shape[1]) if tables else 0
+    return [fold_blames(fold, evidence) for fold in evidence.folds], images
 
 
 def fold_blames(fold: FoldEvidence, evidence: Evidence) -> dict[int, Blame]:
-    """By row what a fold's errors are made of, by the tables that it recorded."""
+    """By row what a fold's errors are made of; nothing where it recorded no tables."""
     arrays = fold.arrays
+    if "tables" not in arrays:
+        return {}
     return blame_by_row(
         evidence.posed.combinations,
         fold.seen,
@@ -253,3 +237,10 @@ def fold_blames(fold: FoldEvidence, evidence: Evidence) -> dict[int, Blame]:
         arrays["table_rows"],
         arrays["tables"],
     )
+
+
+def mean_of_folds(folds: Sequence[dict[int, Blame]]) -> Blame | None:
+    """The mean over folds of the mean over each one's combinations; None where a fold has none."""
+    if not all(folds):
+        return None
+    return mean_blame([mean_blame([*by_row.values()]) for by_row in folds])
