@@ -27,15 +27,15 @@ def make_folder(path: Path) -> None:
         raise UnseenError(f"cannot make the folder {path}: {error.strerror}") from error
 
 
-def write_whole(path: Path, content: bytes, *, sync: bool = True) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens."""
+def write_whole(path: Path, *pieces: bytes, sync: bool = True) -> None:
+    """Write a file, piece by piece, so that it is there whole or not at all, whatever happens."""
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             with part.open("xb") as file:
-                file.write(content)
+                file.writelines(pieces)
                 if sync:
                     file.flush()
                     os.fsync(file.fileno())

@@ -189,7 +189,8 @@ class RunFolder:
         return content
 
     def save_checkpoint(self, fold: int, content: bytes) -> None:
-        write_whole(self._fold(fold) / "checkpoint", sha256(content).encode() + b"\n" + content)
+        digest = sha256(content).encode() + b"\n"
+        write_whole(self._fold(fold) / "checkpoint", digest, content)
 
     def standing(self, fold: int) -> FoldStanding | None:
         """Where an unfinished fold stands; None if nobody has begun it."""
