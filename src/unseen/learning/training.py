@@ -199,9 +199,10 @@ def autocast(precision: str, device: torch.device) -> torch.autocast:
 
 def step_down(state: TrainingState, predictions: Tensor, answers: Tensor, loss: str) -> Tensor:
     """One step down the loss of a batch; returns its mean squared error, whatever the loss is."""
-    state.optimizer.zero_grad(set_to_none=True)
     LOSSES[loss](predictions, answers, state.model.spread).backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
+    # at once, and not before the next: kept gradients would lie between other things
+    state.optimizer.zero_grad(set_to_none=True)
     return functional.mse_loss(predictions.detach(), answers)
 
 
