@@ -35,16 +35,15 @@ def paper(length: int, height: int, width: int, *, dropout: bool = True) -> nn.M
     """
     from torch import nn
 
-    from unseen.learning.modules import Convolution, Dropout, FlattenLast
+    from unseen.learning.modules import Dropout, FlattenLast
+    from unseen.learning.pooled import PooledConvolution
 
     rows, columns = (height - 4) // 2, (width - 4) // 2
     _refuse_small_pictures(height, width, least=6)
     drop = Dropout if dropout else nn.Identity
     return _keras_start(
         nn.Sequential(
-            *(nn.Conv2d(1, 32, 3), nn.ReLU(inplace=True)),
-            *(Convolution(32, 64, 3), nn.MaxPool2d(2), nn.ReLU(inplace=True)),
-            *(FlattenLast(), drop(0.25)),
+            *(nn.Conv2d(1, 32, 3), PooledConvolution(32, 64, 3), FlattenLast(), drop(0.25)),
             *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), drop(0.5)),
             *(nn.Linear(256, 100), nn.ReLU()),
             nn.Linear(100, 1),
@@ -210,9 +209,14 @@ def is_own(model: str) -> bool:
 BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
-    "paper": Network(paper, BLIND, about="the authors' network, 5.2 million parameters"),
+    "paper": Network(
+        paper, BLIND, about="the authors' network, 5.2 million parameters", revision=2
+    ),
     "paper-undropped": Network(
-        partial(paper, dropout=False), BLIND, about="the authors' network without dropout"
+        partial(paper, dropout=False),
+        BLIND,
+        about="the authors' network without dropout",
+        revision=2,
     ),
     "lenet5": Network(lenet5, BLIND, about="LeNet-5, C5 a convolution as LeCun drew it"),
     "lenet5-strided": Network(

@@ -1,8 +1,5 @@
 """Pieces of networks that need torch to be defined."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -71,71 +68,6 @@ class Dropout(nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.share}"
-
-
-class Convolution(nn.Conv2d):
-    """A convolution whose weights learn faster, on a CPU: see `PatchConvolution`.
-
-    Without stride or padding; elsewhere, and in other layouts, it is torch's own.
-    """
-
-    def __init__(self, channels: int, kernels: int, size: int) -> None:
-        super().__init__(channels, kernels, size)
-
-    def forward(self, maps: Tensor) -> Tensor:
-        lies_channels_last = maps.is_contiguous(memory_format=torch.channels_last)
-        if maps.device.type != "cpu" or maps.dtype != torch.float32 or not lies_channels_last:
-            return super().forward(maps)
-        if torch.is_autocast_enabled("cpu") or not torch.is_grad_enabled():
-            return super().forward(maps)
-        apply: Callable[..., Tensor] = PatchConvolution.apply
-        return apply(maps, self.weight, self.bias)
-
-
-class PatchConvolution(torch.autograd.Function):
-    """A convolution of maps that lie channels last, its weights' gradient a product of matrices.
-
-    oneDNN's own way to that gradient takes half as long again in this layout. Here all patches
-    under the kernel are laid out for a few samples at a time, which the cache holds.
-    """
-
-    @staticmethod
-    def forward(context: Any, maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        context.save_for_backward(maps, weight)
-        return torch.conv2d(maps, weight, bias)
-
-    @staticmethod
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        maps, weight = context.saved_tensors
-        gradient = gradients[0].contiguous(memory_format=torch.channels_last)
-        maps_gradient = None
-        if context.needs_input_grad[0]:
-            maps_gradient = torch.conv_transpose2d(gradient, weight)
-        return maps_gradient, *patch_gradients(maps, gradient, weight)
-
-
-def patch_gradients(maps: Tensor, gradient: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """What the weight and the bias of a convolution take from the gradient of its output."""
-    kernels, channels, rows, columns = weight.shape
-    samples, _, height, width = gradient.shape
-    by_place = gradient.permute(0, 2, 3, 1).reshape(samples, height * width, kernels)
-    stride, _, down, right = maps.stride()
-    at_once = 4
-    patch_size = rows * columns * channels
-    weights = weight.new_zeros(at_once, patch_size, kernels)
-    biases = weight.new_zeros(kernels)
-    for first in range(0, samples, at_once):
-        slopes = by_place[first : first + at_once]  # (few, places, kernels)
-        count = len(slopes)
-        patches = maps.as_strided(
-            (count, height, width, rows, columns * channels),
-            (stride, down, right, down, 1),
-            maps.storage_offset() + first * stride,
-        ).reshape(count, height * width, patch_size)
-        weights[:count].baddbmm_(patches.transpose(1, 2), slopes)
-        biases += slopes.sum((0, 1))
-    weight_gradient = weights.sum(0).T.reshape(kernels, rows, columns, channels)
-    return weight_gradient.permute(0, 3, 1, 2), biases
 
 
 class Towers(nn.Module):
