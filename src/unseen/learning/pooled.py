@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from unseen.problem.samples import batches
 
-# So few at once that the map before pooling stays in the cache.
+# The map before pooling is the largest there is, 41 MB of a batch of 128: it is never whole.
 CONVOLVED_AT_ONCE = 32
 # The same parts whatever the number of threads: their sums are added up in one order.
 SAMPLES_A_PART = 8
@@ -55,6 +55,7 @@ class SparselyBack(torch.autograd.Function):
     def forward(context: Any, maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         kernels, _, rows, columns = weight.shape
         count, _, height, width = maps.shape
+        # places first, channels last: (n, height, width, kernels)
         shape = count, (height - rows + 1) // 2, (width - columns + 1) // 2, kernels
         pooled, winners = np.empty(shape, np.float32), np.empty(shape, np.uint8)
         maps = maps.relu()
@@ -67,7 +68,8 @@ class SparselyBack(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         maps, weight, winners = context.saved_tensors
-        old, kernels = channels_last(maps), channels_last(weight)
+        old = channels_last(maps)  # (n, height, width, channels)
+        kernels = channels_last(weight)  # (kernels, rows, columns, channels)
         slopes, places = channels_last(gradients[0]), winners.numpy()
         parts = [*batches(len(old), SAMPLES_A_PART)]
         old_slopes = np.empty_like(old)
