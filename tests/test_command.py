@@ -24,7 +24,9 @@ def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: 
     assert document.keys() == {"run", "experiment", "folds", "mean", "paper", "insight"}
     assert [fold["fold"] for fold in document["folds"]] == [1, 3, 4]
     for fold in document["folds"]:
-        assert fold.keys() == MEASURES | {"fold", "unseen", "quadrants"}
+        assert fold.keys() == MEASURES | {"fold", "unseen", "quadrants", "epoch_losses", "curve"}
+        assert len(fold["epoch_losses"]) == 1
+        assert fold["curve"] == []  # fast watches nothing on its way
         assert fold["quadrants"].keys() == QUADRANTS
         assert len(fold["unseen"]) == 10
     assert document["folds"][0]["unseen"][:2] == [[0, 6], [3, 2]]
@@ -114,6 +116,9 @@ def test_other_presets_and_networks_run(symbols: Path, tmp_path: Path, model: st
     )  # fmt: skip
     assert document["experiment"]["training"]["model"] == model
     assert document["experiment"]["training"]["optimizer"] == "adadelta"
+    assert [point.keys() for point in document["folds"][0]["curve"]] == 2 * [
+        {"seen_mse", "seen_mean_error", "unseen_mse", "unseen_mean_error", "unseen_rounded"}
+    ]
 
 
 def test_development_folds_have_another_split(tmp_path: Path):

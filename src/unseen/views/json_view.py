@@ -24,7 +24,7 @@ def run_json(
     results: Sequence[FoldResult],
     summary: Summary | None = None,
 ) -> str:
-    """Everything that the tables say, which combinations were unseen, and what it all shows."""
+    """All that the tables say, how each fold learnt and what was unseen, and what it shows."""
     means = over_folds(results)
     comparable = is_the_papers_problem(experiment.problem)
     document = {
@@ -33,7 +33,7 @@ def run_json(
         "folds": [
             {"fold": result.fold, "unseen": result.unseen}
             | {name: number(getattr(result, name)) for name in MEASURES}
-            | {"quadrants": json.loads(result.model_dump_json(include={"quadrants"}))["quadrants"]}
+            | json.loads(result.model_dump_json(include={"quadrants", "epoch_losses", "curve"}))
             for result in results
         ],
         "mean": {name: number(means[name].mean) if means else None for name in MEASURES},
