@@ -141,9 +141,10 @@ INTRODUCTION = """# Results
 Each row is one command, run on the test handwriting and, where the split is random, on the paper's
 ten folds: mean and standard deviation over folds, of unseen combinations only. `make results` runs
 what is missing and writes this page from the run folders (hours for `best`, about a minute a row
-for `fast` on two cores). Settings were chosen on development folds; [choices.md](choices.md) has
-them, and the one that a look at these folds prompted. The paper's own figures for addition are
-70.9 % and a mean squared error of 0.853."""
+for `fast` on two cores). Seconds are of one core of a shared machine, and take in that some rows of
+`best` were held up by other work: alone, a fold of it takes about ten minutes. Settings were chosen
+on development folds; [choices.md](choices.md) has them, and the one that a look at these folds
+prompted. The paper's own figures for addition are 70.9 % and a mean squared error of 0.853."""
 
 # written by hand, from the rows and from `unseen show RUN --json` (quadrants and attribution)
 FAILURES = """
