@@ -5,7 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from unseen.learning.pooled import NONE, SAMPLES_A_PART, PooledConvolution, pool
+from unseen.learning.pooled import (
+    CONVOLVED_AT_ONCE,
+    NONE,
+    SAMPLES_A_PART,
+    PooledConvolution,
+    pool,
+)
 
 
 def torchs_own(layer, maps):
@@ -53,6 +59,14 @@ def test_it_computes_and_learns_as_torchs_own(
         layer = layer.to(memory_format=torch.channels_last)
     shape = torchs_own(layer, maps).shape
     slopes = torch.randn(shape) * (torch.rand(shape) < share)
+    theirs = learnt(lambda maps: torchs_own(layer, maps), layer, maps, slopes)
+    assert close(learnt(layer, layer, maps, slopes), theirs)
+
+
+def test_more_samples_than_are_convolved_at_once_learn_alike():
+    torch.manual_seed(0)
+    layer, maps = PooledConvolution(2, 3, 3), torch.randn(2 * CONVOLVED_AT_ONCE + 5, 2, 8, 9)
+    slopes = torch.randn(torchs_own(layer, maps).shape)
     theirs = learnt(lambda maps: torchs_own(layer, maps), layer, maps, slopes)
     assert close(learnt(layer, layer, maps, slopes), theirs)
 
