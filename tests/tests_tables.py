@@ -9,8 +9,9 @@ DIGITS = tuple(range(10))
 
 def table(values=DIGITS, length=2, operation="add"):
     """All combinations of some digits, with their answers."""
+    asked = parse_operation(operation, length)
     places = [values] * length
-    if operation.startswith("shown:"):
-        places.insert(1, tuple(SIGN_LABELS.values()))
+    if asked.signs:
+        places.insert(1, tuple(SIGN_LABELS[sign] for sign in asked.signs))
     digits = all_combinations(places)
-    return Combinations(digits, parse_operation(operation, length).answers(digits))
+    return Combinations(digits, asked.answers(digits))

@@ -25,7 +25,7 @@ DEVELOPMENT = SMALL.vary(problem={"development": True, "split_seed": 1})
 
 
 @pytest.mark.parametrize("problem", [SMALL.problem, DEVELOPMENT.problem], ids=["paper", "dev"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**62), fold=st.integers(1, 10))
 def test_unseen_pairs_and_test_handwriting_never_appear_in_training(problem, seed, fold):
     seen, unseen = fold_samples(problem, Streams(seed, fold))

@@ -56,7 +56,7 @@ def test_a_fold_is_read_back_as_it_was_saved(tmp_path: Path):
     }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_changed_byte_anywhere_is_noticed_and_its_file_named(tmp_path_factory, data):
     folder = finished(tmp_path_factory.mktemp("runs") / "run")

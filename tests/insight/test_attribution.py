@@ -3,7 +3,7 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.insight.attribution import (
@@ -39,7 +39,6 @@ def tables(draw):
 
 
 @pytest.mark.parametrize("split", [attribute, estimate])
-@settings(deadline=None)
 @given(predictions=tables(), answer=st.integers(-18, 81))
 def test_the_parts_sum_to_the_error(split, predictions, answer):
     attribution = split(predictions, answer)
@@ -49,7 +48,6 @@ def test_the_parts_sum_to_the_error(split, predictions, answer):
     assert sum(parts_of(attribution)) == pytest.approx(error, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(predictions=tables(), answer=st.integers(-18, 81))
 def test_no_part_of_the_error_on_these_images_is_below_zero(predictions, answer):
     assert min(parts_of(attribute(predictions, answer))) >= 0
@@ -204,7 +202,6 @@ def test_what_only_an_unseen_pair_has_is_a_wrong_sum():
     assert (blames[11].misvalued, blames[11].shift) == (0, 0)
 
 
-@settings(deadline=None)
 @given(st.lists(tables(), min_size=1, max_size=4), st.floats(-3, 3), st.floats(-3, 3))
 def test_the_parts_of_a_fold_sum_to_its_error(predictions, shift, digits):
     flat = [attribute(each.reshape(len(each), -1), 9) for each in predictions]

@@ -3,7 +3,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.insight import intervals
@@ -132,7 +132,6 @@ def test_no_combinations_are_refused():
         paired_comparison({(1, 2): 0.5}, {(2, 1): 0.5}, {(1, 2): 1, (2, 1): 1})
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.floats(0, 1), max_size=5), min_size=1, max_size=5).filter(any))
 def test_an_interval_stays_in_the_range_of_its_values(folds):
     interval = bootstrap_interval([np.asarray(fold) for fold in folds], rounds=50)

@@ -35,7 +35,7 @@ def close(ours, theirs):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     samples=st.integers(1, 2 * SAMPLES_A_PART + 1),
     channels=st.integers(1, 5),

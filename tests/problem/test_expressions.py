@@ -2,7 +2,6 @@ import pickle
 import re
 import time
 from contextlib import suppress
-from datetime import timedelta
 from fractions import Fraction
 from itertools import product
 
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 
 from unseen.errors import UnseenError
 from unseen.problem.expressions import ANSWERED_AT_ONCE, parse_expression
-
-MOMENTS = timedelta(seconds=3)
 
 
 def combinations(values, length):
@@ -229,7 +226,7 @@ deep = operations_on(st.one_of(shallow, operations_on(shallow)))
 expressions = st.one_of(shallow, deep).filter(lambda text: len(text.replace(" ", "")) <= 200)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(expressions, st.sampled_from([(0, 1, 2, 5), (1, 3, 9), (2,), (0, 255)]))
 @example("16777216*16777216*32767 + a", (0, 1))
 @example("16777216*16777216*16383*2 - 1 - a", (0, 1))
@@ -254,7 +251,6 @@ def test_answers_and_refusals_are_those_of_pythons_arithmetic(text, values):
     assert expression.answers(sound).tolist() == [expected[tuple(row)] for row in sound.tolist()]
 
 
-@settings(deadline=None)
 @given(expressions)
 def test_the_canonical_text_says_the_same_again(text):
     canonical = parse_expression(text, 3)
@@ -272,7 +268,7 @@ near_expressions = st.lists(
 ).map("".join)
 
 
-@settings(deadline=MOMENTS, max_examples=300)
+@settings(max_examples=300)
 @given(st.one_of(st.text(), near_expressions, expressions.map(lambda text: text[:-1] + "**2)")))
 def test_any_text_is_answered_or_refused_and_nothing_else(text):
     with suppress(UnseenError):

@@ -30,7 +30,7 @@ def test_a_shown_sign_says_what_to_do():
         problem.digits.tolist(), problem.answers.tolist(), strict=True
     ):
         plus, minus, times = left + right, left - right, left * right
-        assert answer == {200: plus, 201: minus, 202: times}[sign]
+        assert answer == dict(zip(SIGN_LABELS.values(), (plus, minus, times), strict=True))[sign]
     assert spelled((3, SIGN_LABELS["*"], 4)) == [3, "*", 4]
 
 

@@ -65,6 +65,7 @@ PRINTED_FONTS = {
 ROWS_PER_PIXEL = 4
 
 SIGNS_PER_LABEL = {"train": 300, "test": 100}
+SIGN_STREAMS = {"+": 200, "-": 201, "*": 202}  # of the random numbers that each is drawn with
 STROKES = {  # (x, y) of both ends, in half sizes from the middle; y grows downwards
     "+": (((-1.0, 0.0), (1.0, 0.0)), ((0.0, -1.0), (0.0, 1.0))),
     "-": (((-1.0, 0.0), (1.0, 0.0)),),
@@ -97,19 +98,19 @@ def signs(shown: Sequence[str]) -> tuple[Handwriting, Handwriting]:
     for sign in shown:
         if sign not in SIGN_LABELS:
             raise unknown("sign", sign, SIGN_LABELS)
-    wanted = {label: sign for sign, label in SIGN_LABELS.items() if sign in shown}
+    wanted = [sign for sign in SIGN_LABELS if sign in shown]
     train, test = (
         _handwriting(
-            wanted,
-            (_draw_sign(sign, count, _generator(3, half, label)) for label, sign in wanted.items()),
+            [SIGN_LABELS[sign] for sign in wanted],
+            (_draw_sign(sign, count, _generator(3, half, SIGN_STREAMS[sign])) for sign in wanted),
         )
         for half, count in SIGNS_PER_LABEL.items()
     )
     return train, _numbered_after(train, test)
 
 
-def _generator(kind: int, half: str, label: int = 0) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64([kind, HALVES.index(half), label]))
+def _generator(kind: int, half: str, stream: int = 0) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64([kind, HALVES.index(half), stream]))
 
 
 def _between(
@@ -131,7 +132,8 @@ def _handwriting(labels: Iterable[int], drawings: Iterable[Pictures]) -> Handwri
     pictures = list(drawings)
     images = np.concatenate([np.empty((0, SIDE, SIDE), np.uint8), *pictures])
     repeats = [len(some) for some in pictures]
-    every_label = np.repeat(np.array([*labels], np.uint8), repeats)
+    known = [*labels]
+    every_label = np.repeat(np.array(known, np.min_scalar_type(max(known, default=0))), repeats)
     return Handwriting(images, every_label, np.arange(len(images), dtype=np.int64))
 
 

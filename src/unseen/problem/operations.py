@@ -20,8 +20,8 @@ Answers = NDArray[np.int64]  # (n,): signed, so that no difference wraps around
 LARGEST_ANSWER = 2**24  # up to here every integer is a float32
 LONGEST = 20
 
-# What a sign is called in a combination: far from any digit.
-SIGN_LABELS = {"+": 200, "-": 201, "*": 202}
+# What a sign is called in a combination: beyond any label that a folder of symbols can have.
+SIGN_LABELS = {"+": 256, "-": 257, "*": 258}
 SIGNS = {label: sign for sign, label in SIGN_LABELS.items()}
 
 

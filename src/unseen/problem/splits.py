@@ -32,8 +32,15 @@ class Fold:
     """One split of the combinations, as rows of their table; numbered from 1."""
 
     number: int
-    seen: Rows
-    unseen: Rows
+    unseen: Rows  # in order
+    combinations: int  # in all
+
+    @property
+    def seen(self) -> Rows:
+        """All other rows; not kept, because of thousands of folds most are never asked for."""
+        is_seen = np.ones(self.combinations, bool)
+        is_seen[self.unseen] = False
+        return np.flatnonzero(is_seen)
 
 
 def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
@@ -127,11 +134,15 @@ def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each place and digit: that digit is never seen in that place.
 
     By place, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
-    for each of its places. How many are unseen is not free.
+    for each of its places. Where a place has just one value, as that of a single sign, there is
+    none that could be left out. How many are unseen is not free.
     """
     _refuse_count("position", unseen)
     return [
-        np.flatnonzero(column == value) for column in table.digits.T for value in np.unique(column)
+        np.flatnonzero(column == value)
+        for column in table.digits.T
+        if len(values := np.unique(column)) > 1
+        for value in values
     ]
 
 
@@ -179,7 +190,7 @@ def listed(table: Combinations, combinations: Sequence[Combination]) -> list[Row
                 f"the list of unseen combinations names {text!r}, which is no combination "
                 f"of {table.digits.shape[1]} of these symbols"
             )
-    return [np.asarray([rows[combination] for combination in dict.fromkeys(combinations)])]
+    return [np.asarray([rows[combination] for combination in {*combinations}])]
 
 
 def split_folds(
@@ -192,28 +203,35 @@ def split_folds(
     """All folds of a split, in order; refuses those that would leave nothing to see."""
     count = len(table.digits)
     most = math.floor(MOST_UNSEEN_SHARE * count)
-    if unseen is not None and not 1 <= unseen <= most:
-        raise UnseenError(
-            f"--unseen must be from 1 to {most} of {count} combinations, not {unseen}"
-        )
+    if unseen is not None and split in COUNTED:
+        if not 1 <= unseen <= most:
+            raise UnseenError(
+                f"--unseen must be from 1 to {most} of {count} combinations, not {unseen}"
+            )
+        if split == "random" and count > MOST_FOLDS * unseen:
+            raise UnseenError(
+                f"--unseen {unseen} would make more than {MOST_FOLDS:,} folds of {count:,} "
+                "combinations"
+            )
     folds = listed(table, combinations) if combinations else SPLITS[split](table, seed, unseen)
-    if len(folds) > MOST_FOLDS:
-        raise UnseenError(f"this split has {len(folds):,} folds; the most is {MOST_FOLDS:,}")
-    every_row = np.arange(count)
+    if not 1 <= len(folds) <= MOST_FOLDS:
+        raise UnseenError(
+            f"split {split!r} has {len(folds):,} folds here; from 1 to {MOST_FOLDS:,} can be run"
+        )
     for rows in folds:
         if len(rows) > most:
             raise UnseenError(
                 f"split {split!r} would leave {count - len(rows)} of {count} combinations to be "
                 f"seen; at least {count - most} are needed"
             )
-    return [
-        Fold(number, np.setdiff1d(every_row, rows), np.sort(rows))
-        for number, rows in enumerate(folds, start=1)
-    ]
+    return [Fold(number, np.sort(rows), count) for number, rows in enumerate(folds, start=1)]
 
 
 def read_combinations(path: Path) -> tuple[Combination, ...]:
-    """The combinations of a text file: one a line, as 3 4 or 3,4; 3 + 4 where a sign is shown."""
+    """The combinations of a text file: one a line, as 3 4 or 3,4; 3 + 4 where a sign is shown.
+
+    Each once and in order, so that a list is the same run however it was written.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_LIST_BYTES + 1)
@@ -224,28 +242,34 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
         raise UnseenError(f"{path} is no text file; give one combination a line, as 3 4") from error
     if len(content) > LARGEST_LIST_BYTES:
         raise UnseenError(f"{path} is larger than any list of combinations")
-    combinations = []
+    combinations: set[Combination] = set()
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.partition("#")[0].strip(" \t()[]")
         if not written:
             continue
-        if re.sub(r"\d{1,3}|[-+*\s,;]", "", written, flags=re.ASCII):
+        pieces = re.findall(r"\d+|[^\d\s,;]", written, flags=re.ASCII)
+        if not pieces or not all(re.fullmatch(r"\d{1,3}|[-+*]", p, re.ASCII) for p in pieces):
             raise UnseenError(
                 f"{path}, line {number}: {line.strip()[:40]!r} is no combination; say it as 3 4"
             )
-        pieces = re.findall(r"\d{1,3}|[-+*]", written, flags=re.ASCII)
-        combinations.append(tuple(SIGN_LABELS.get(p) or int(p) for p in pieces))
+        combinations.add(tuple(SIGN_LABELS.get(p) or int(p) for p in pieces))
     if not combinations:
         raise UnseenError(f"{path} lists no combination; give one a line, as 3 4")
-    return tuple(combinations)
+    return tuple(sorted(combinations))
 
 
 def find_split(split: str) -> tuple[str, tuple[Combination, ...]]:
     """A split by its name, or the list of unseen combinations in a file."""
     if split in SPLITS:
         return split, ()
-    if Path(split).is_file():
-        return LISTED, read_combinations(Path(split))
+    path = Path(split)
+    if path.is_file():
+        return LISTED, read_combinations(path)
+    if split and path.exists():
+        raise UnseenError(
+            f"--split {split} is no file; give one that lists combinations, or: "
+            + ", ".join(SPLITS)
+        )
     raise unknown("split", split, [*SPLITS, "a file of combinations"])
 
 
@@ -257,6 +281,7 @@ def _refuse_count(split: str, unseen: int | None) -> None:
 
 
 LISTED = "listed"
+COUNTED = ("random", "mirror", "corner")  # those that --unseen has a say in
 
 SPLITS: dict[str, Callable[[Combinations, int, int | None], list[Rows]]] = {
     "random": random,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ class Handwriting:
     """Images with their labels: one half of a bank."""
 
     images: NDArray[np.uint8]  # (n, height, width)
-    labels: NDArray[np.uint8]  # (n,)
+    labels: NDArray[np.unsignedinteger[Any]]  # (n,): a byte, if there are no signs among them
     numbers: NDArray[np.int64]  # (n,) which image of the whole bank each one is
 
     @cached_property
@@ -84,14 +85,12 @@ def development_bank(bank: SymbolBank) -> SymbolBank:
 def with_signs(bank: SymbolBank, shown: Sequence[str]) -> SymbolBank:
     """The bank and images of some operator signs, under their own labels."""
     from unseen.problem.drawn import signs
-    from unseen.problem.operations import SIGN_LABELS
 
     halves = signs(shown)
-    shape = halves[0].images.shape[1:]
-    if bank.train.images.shape[1:] != shape or max(bank.values) >= min(SIGN_LABELS.values()):
+    height, width = bank.train.images.shape[1:]
+    if (height, width) != halves[0].images.shape[1:]:
         raise UnseenError(
-            "signs are drawn 28 × 28 between symbols of that size, "
-            f"labelled below {min(SIGN_LABELS.values())}; these symbols are others"
+            f"signs are drawn 28 × 28, between symbols of that size; these are {height} × {width}"
         )
     first = len(bank.train.numbers) + len(bank.test.numbers)
     train = _joined(bank.train, replace(halves[0], numbers=halves[0].numbers + first))
