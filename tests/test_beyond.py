@@ -3,8 +3,14 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
+
+from unseen.cli import command
+from unseen.commands.run import batch_sizes
+from unseen.experiments.presets import fast
+from unseen.problem.splits import Fold
 
 NET = """
 import torch
@@ -37,7 +43,11 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
         (["--split", "nowhere.txt"], "unknown split 'nowhere.txt'"),
         (["--split", "answer", "--operation", "7"], "would leave 0 of 100"),
         (["--split", "answer", "--unseen", "5"], "leave out --unseen"),
+        (["--split", "answer", "--unseen", "91"], "leave out --unseen"),
+        (["--split", "."], "--split . is no file"),
         (["--unseen", "91"], "from 1 to 90 of 100"),
+        (["--unseen", "9", "--length", "5"], "more than 10,000 folds"),
+        (["--symbols", ""], "unknown symbols ''"),
         (["--unseen", "0"], "--unseen must be at least 1, not 0"),
         (["--model", "nowhere.py:Net"], "nowhere.py"),
         (["--model", "nothing"], "unknown model 'nothing'"),
@@ -51,6 +61,14 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(arguments, words, tmp_path: Path):
     assert words in refused(*arguments, cwd=tmp_path)
+
+
+def test_an_expression_may_begin_with_a_minus_and_be_spaced_anyhow(tmp_path: Path):
+    runs = {
+        run_json("mean", "--operation", text, "--folds", "1", *SMALL, cwd=tmp_path)["run"]
+        for text in ("-a + b", " -a+b ")
+    }
+    assert len(runs) == 1
 
 
 def test_signs_are_shown_and_named(tmp_path: Path):
@@ -111,6 +129,22 @@ def test_baselines_stand_in_the_same_tables(tmp_path: Path):
 def test_pictures_too_small_for_a_network_are_refused_before_the_run(preset, tmp_path: Path):
     symbols = write_symbols(tmp_path / "symbols", side=10)
     assert "at least 13 × 13 pixels" in refused(preset, "--symbols", symbols, cwd=tmp_path)
+
+
+def test_a_model_of_ones_own_is_tried_with_the_batches_that_a_run_has():
+    experiment = fast().vary(problem={"samples_per_combination": 5}, training={"batch_size": 449})
+    folds = [Fold(1, np.arange(10), 100), Fold(2, np.arange(20), 100)]
+    assert batch_sizes(experiment, folds) == {449, 1, 400}
+    assert batch_sizes(experiment.vary(training={"batch_size": 50}), folds) == {50}
+
+
+def test_short_memory_gets_one_clear_line(monkeypatch, capsys):
+    def fill_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("unseen.commands.run.pose", fill_memory)
+    assert command(["run", "mean"]) == 2
+    assert capsys.readouterr().err.startswith("unseen: out of memory; ")
 
 
 def test_what_a_model_of_ones_own_prints_is_no_result(tmp_path: Path):

@@ -48,6 +48,8 @@ def command(arguments: list[str] | None = None) -> int:
         return 0
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
+    except MemoryError:
+        say("out of memory; fewer combinations, --samples or --test-samples need less")
     except BrokenPipeError:
         raise
     except OSError as error:

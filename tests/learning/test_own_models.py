@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ class Net(torch.nn.Module):
 """
 
 
+def check(model: str, batch_sizes: Iterable[int] = (64,), **changes: object) -> None:
+    training = fast().vary(training={"model": model} | changes).training
+    check_own(training, {*batch_sizes}, 2, 28, 56)
+
+
 def write(folder: Path, text: str) -> str:
     path = folder / "my_net.py"
     path.write_text(text)
@@ -32,7 +38,7 @@ def test_a_class_in_a_file_is_a_network(tmp_path):
     network = find_network(model)
     assert network.sight == OWN
     assert network.build(2, 28, 56)(torch.rand(5, 1, 28, 56)).shape == (5, 1)
-    check_own(model, 2, 28, 56)
+    check(model)
 
 
 def test_naming_a_file_does_not_run_it(tmp_path):
@@ -59,22 +65,49 @@ def test_naming_a_file_does_not_run_it(tmp_path):
         (GOOD.replace("self.read(pictures", "torch.sum(pictures").replace("(1))", "(1), 1)"),
          "nothing to train"),
         ("raise SystemExit", "cannot be loaded: SystemExit"),
-        (GOOD.replace("flatten(1)", "reshape(3, -1)"), "cannot be trained: RuntimeError"),
+        ("class Stop(BaseException): pass\nraise Stop('now')", "cannot be loaded: Stop: now"),
+        (GOOD.replace("flatten(1))", "flatten(1))[: 3 if len(pictures) < 9 else 1]"),
+         "cannot be trained on 64 pictures: ValueError: 64 pictures got 1 answers"),
+        (GOOD.replace("return ", "return self.empty.sum() + ").replace("self.read =",
+         "self.empty = torch.nn.Parameter(torch.zeros(4, 0)); self.read ="),
+         "cannot be trained on 64 pictures: ZeroDivisionError"),
+        (GOOD.replace("flatten(1)", "reshape(3, -1)"),
+         "cannot be trained on 64 pictures: RuntimeError"),
         (GOOD.replace("return ", "if len(pictures) == 1: 1 / 0\n        return "),
          "once trained, .* fails on pictures of shape .1, 1, 28, 56.: ZeroDivisionError"),
         (GOOD.replace("return self.read(pictures.flatten(1))",
                       "y = self.read(pictures.flatten(1)).exp(); y += 1; return y"),
-         "cannot be trained: RuntimeError: .*inplace"),
+         "cannot be trained on 64 pictures: RuntimeError: .*inplace"),
     ],
 )  # fmt: skip
 def test_a_network_that_cannot_be_used_is_refused_before_the_run(tmp_path, text, fault):
     with pytest.raises(UnseenError, match=fault):
-        check_own(write(tmp_path, text), 2, 28, 56)
+        check(write(tmp_path, text))
+
+
+def test_what_the_last_batch_of_an_epoch_would_break_is_refused_before(tmp_path):
+    normal = GOOD.replace(
+        "torch.nn.Linear(height * width, 1)",
+        "torch.nn.Sequential(torch.nn.BatchNorm1d(height * width), "
+        "torch.nn.Linear(height * width, 1))",
+    )
+    model = write(tmp_path, normal)
+    check(model, {64, 2})
+    with pytest.raises(UnseenError, match=r"one picture by itself, the last of an epoch; another"):
+        check(model, {64, 1})
+    with pytest.raises(UnseenError, match=r"one picture by itself: ValueError"):
+        check(model, {1}, batch_size=1)
+
+
+def test_all_of_a_network_has_to_be_in_its_file(tmp_path):
+    (tmp_path / "helper.py").write_text("")
+    with pytest.raises(UnseenError, match="imports 'helper' from beside it; put all"):
+        check(write(tmp_path, "import helper\n" + GOOD))
 
 
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(UnseenError, match=r"there is no file nowhere.py"):
-        check_own("nowhere.py:Net", 2, 28, 56)
+        check("nowhere.py:Net")
 
 
 @pytest.mark.parametrize("model", ["net.py", "net.py:", "net:Net", "net.py:a b", "net.py:a.b"])
@@ -103,7 +136,7 @@ def test_what_networks_usually_have_is_trained_and_saved(tmp_path, symbols, text
         | {"symbols": str(symbols)},
         training={"model": write(tmp_path, text)},
     )
-    check_own(experiment.training.model, 2, 28, 56)
+    check(experiment.training.model)
     assert run_fold(experiment, 1).model
 
 

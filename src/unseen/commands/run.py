@@ -26,7 +26,7 @@ from unseen.learning.optimizers import OPTIMIZERS
 from unseen.options import parse_folds, varied
 from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
 from unseen.problem.operations import OPERATIONS
-from unseen.problem.splits import SPLITS
+from unseen.problem.splits import SPLITS, Fold
 from unseen.problem.symbols import SYMBOLS
 from unseen.views.progress import show_download, watch
 
@@ -62,6 +62,7 @@ def run(
     operation: Annotated[
         str | None,
         Parameter(
+            allow_leading_hyphen=True,  # "-a + b" is an expression
             help=_choices(
                 _first_lines(OPERATIONS)
                 | {
@@ -69,7 +70,7 @@ def run(
                     "shown:+,-,*": "a sign stands between two digits",
                     "table:SEED": "random answers, as a control",
                 }
-            )
+            ),
         ),
     ] = None,
     split: Annotated[
@@ -211,7 +212,7 @@ def _run(
         raise UnseenError(f"--jobs must be at least 1, not {jobs}")
     posed = pose(experiment.problem)
     chosen = parse_folds(folds, count=len(posed.folds))
-    check_network(experiment.training.model, posed)
+    check_network(experiment, posed, chosen)
     folder = RunFolder.of(experiment, runs_dir)
     executor = LocalProcesses(jobs or max(1, available_cores() // experiment.threads))
     signal.signal(signal.SIGTERM, _stop)
@@ -245,8 +246,9 @@ def end_with_report(folder: RunFolder, *, silent: bool) -> None:
         emit(f"Report: {path}")
 
 
-def check_network(model: str, posed: PosedProblem) -> None:
+def check_network(experiment: Experiment, posed: PosedProblem, folds: list[int]) -> None:
     """Refuse a network that cannot work with these pictures, before anything is run."""
+    model = experiment.training.model
     if model in BASELINES and model != "oracle":
         return
     length = posed.combinations.digits.shape[1]
@@ -254,11 +256,19 @@ def check_network(model: str, posed: PosedProblem) -> None:
     if is_own(model):
         from unseen.learning.own_models import check_own
 
-        check_own(model, length, height, length * width)
+        sizes = batch_sizes(experiment, [posed.folds[fold - 1] for fold in folds])
+        check_own(experiment.training, sizes, length, height, length * width)
     elif min(height, width) < LARGE_ENOUGH:
         # the oracle reads symbols with the encoder of towers
         network = find_network("towers" if model == "oracle" else model)
         network.build(length, height, length * width)
+
+
+def batch_sizes(experiment: Experiment, folds: list[Fold]) -> set[int]:
+    """How many pictures a step of training is shown: whole batches, and what is left of them."""
+    each, whole = experiment.problem.samples_per_combination, experiment.training.batch_size
+    counts = {(fold.combinations - len(fold.unseen)) * each for fold in folds}
+    return {min(whole, count) for count in counts} | {count % whole or whole for count in counts}
 
 
 def sweep(folder: RunFolder, folds: list[int]) -> None:

@@ -21,6 +21,8 @@ class Answering(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         outputs: Tensor = self.network(pictures)  # (n, 1, height, width) -> (n, 1)
+        if outputs.numel() != len(pictures):  # one number would pass for the answer to all
+            raise ValueError(f"{len(pictures)} pictures got {outputs.numel()} answers")
         return self.mean + self.spread * outputs.flatten().float()
 
 

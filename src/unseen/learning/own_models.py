@@ -3,7 +3,7 @@
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,10 @@ from torch.nn.parameter import is_lazy
 
 from unseen.errors import UnseenError
 from unseen.learning.modules import Answering, laid_out_for_speed, saved_weights
+from unseen.learning.optimizers import OPTIMIZERS
+from unseen.learning.training import TrainingSettings, TrainingState, autocast, step_down
+
+MOST_TRIED = 64  # pictures at once, where a run will show more
 
 
 def build_own(model: str, length: int, height: int, width: int) -> nn.Module:
@@ -32,14 +36,25 @@ def build_own(model: str, length: int, height: int, width: int) -> nn.Module:
     return network
 
 
-def check_own(model: str, length: int, height: int, width: int) -> None:
-    """Refuse a network that training could not use: pictures in, one number each out, gradients."""
+def check_own(
+    training: TrainingSettings, batch_sizes: Collection[int], length: int, height: int, width: int
+) -> None:
+    """Refuse a network that a run with batches of these sizes could not train, test or save."""
     with redirect_stdout(sys.stderr):  # what it prints is no result
-        _check(model, length, height, width)
+        network = build_own(training.model, length, height, width)
+        _try_to_answer(training.model, network, height, width)
+        # as a run does with it: else hours later it would fail
+        answering = laid_out_for_speed(Answering(network))
+        _try_to_learn(training, answering, batch_sizes, height, width)
+        answering.eval()
+        with faults_told(f"once trained, {_on_pictures(training.model, 1, height, width)}"):
+            answering(torch.rand(1, 1, height, width))
+        with faults_told(f"the weights of {training.model} cannot be saved"):
+            safetensors.torch.save(saved_weights(answering))
 
 
-def _check(model: str, length: int, height: int, width: int) -> None:
-    network = build_own(model, length, height, width)
+def _try_to_answer(model: str, network: nn.Module, height: int, width: int) -> None:
+    """Pictures in, one number each out, and something to train."""
     with faults_told(_on_pictures(model, 3, height, width)):
         answers = network(torch.rand(3, 1, height, width))
     if not isinstance(answers, torch.Tensor) or answers.shape not in ((3,), (3, 1)):
@@ -51,21 +66,29 @@ def _check(model: str, length: int, height: int, width: int) -> None:
         raise UnseenError(f"{model} answers with numbers that are not finite")
     if not answers.requires_grad or not any(p.requires_grad for p in network.parameters()):
         raise UnseenError(f"{model} has nothing to train: its answers depend on no parameter")
-    _try_all_that_a_run_does(model, network, height, width)
 
 
-def _try_all_that_a_run_does(model: str, network: nn.Module, height: int, width: int) -> None:
-    """Learn from some pictures, answer one by itself, be saved: else hours later it would fail."""
-    answering = laid_out_for_speed(Answering(network))
-    with faults_told(f"{model} cannot be trained"):
-        answering(torch.rand(2, 1, height, width)).sum().backward()
-    answering.eval()
-    with faults_told(f"once trained, {_on_pictures(model, 1, height, width)}"):
-        count = len(answering(torch.rand(1, 1, height, width)))
-    if count != 1:
-        raise UnseenError(f"{model} must answer one picture with one number; it gave {count}")
-    with faults_told(f"the weights of {model} cannot be saved"):
-        safetensors.torch.save(saved_weights(answering))
+def _try_to_learn(
+    training: TrainingSettings,
+    answering: Answering,
+    batch_sizes: Collection[int],
+    height: int,
+    width: int,
+) -> None:
+    """A step of each size, the largest first, by the optimiser and in the precision of the run."""
+    optimizer = OPTIMIZERS[training.optimizer](answering.parameters(), training.learning_rate)
+    state = TrainingState(answering, optimizer)
+    for count in sorted({min(size, MOST_TRIED) for size in batch_sizes}, reverse=True):
+        what = f"{training.model} cannot be trained on {count} pictures"
+        if count == 1:
+            what = f"{training.model} cannot be trained on one picture by itself"
+            if training.batch_size > 1:
+                what += ", the last of an epoch; another --batch-size leaves none over"
+        with faults_told(what):
+            pictures = torch.rand(count, 1, height, width)
+            with autocast(training.precision, pictures.device):
+                answers = answering(pictures)
+            step_down(state, answers, torch.zeros(count), training.loss)
 
 
 def _on_pictures(model: str, count: int, height: int, width: int) -> str:
@@ -92,7 +115,15 @@ def _load(model: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses, among others, look for it
     with faults_told(f"{path} cannot be loaded"):
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except ModuleNotFoundError as missing:
+            if missing.name and path.with_name(f"{missing.name.partition('.')[0]}.py").exists():
+                raise UnseenError(
+                    f"{path} imports {missing.name!r} from beside it; put all of the network into "
+                    "one file, because a run counts by what that file holds"
+                ) from missing
+            raise
     if not callable(make := getattr(module, name, None)):
         raise UnseenError(f"{path} has no class {name}")
     return make
@@ -106,9 +137,9 @@ def faults_told(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except UnseenError:
+    except (UnseenError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise
         raise UnseenError(f"{what}: {_in_short(error)}") from error

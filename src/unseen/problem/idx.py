@@ -35,10 +35,12 @@ def read_idx(path: Path, dimensions: int) -> tuple[str, Bytes]:
 def _parse(file: BinaryIO, path: Path, dimensions: int) -> tuple[str, Bytes]:
     header = file.read(4 + 4 * dimensions)
     magic = bytes([0, 0, UNSIGNED_BYTE, dimensions])
+    if not header:
+        raise UnseenError(f"{path} is empty: there is not one byte in it")
     if header[:4] != magic:
         raise UnseenError(
             f"{path} is no IDX file of {dimensions} dimension(s): "
-            f"it starts with 0x{header[:4].hex() or '-'}, not 0x{magic.hex()}"
+            f"it starts with 0x{header[:4].hex()}, not 0x{magic.hex()}"
         )
     if len(header) < 4 + 4 * dimensions:
         raise UnseenError(f"{path} is truncated: it ends within its header")

@@ -95,6 +95,7 @@ def parse_operation(text: str, length: int) -> Operation:
 
 def canonical_operation(text: str) -> str:
     """The same text for the same operation, however it is spaced."""
+    text = text.strip()
     kind, colon, rest = text.partition(":")
     if text in OPERATIONS:
         return text

@@ -215,6 +215,8 @@ def canonical_symbols(symbols: str) -> str:
     """The name of a symbol set that has one, else the full path of its folder."""
     if symbols in SYMBOLS:
         return symbols
+    if not symbols.strip():
+        raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
     try:
         path = str(Path(symbols).resolve()) if Path(symbols).is_dir() else symbols
     except OSError as error:
