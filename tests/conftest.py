@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -16,6 +17,10 @@ from hypothesis import settings
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# A shell has what it runs in the background ignore Ctrl-C, and children inherit that; what tests
+# start stands for what is started in a terminal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Several tests run at once; threads of theirs that wait for each other would wait in turns.
 os.environ["OMP_NUM_THREADS"] = "1"
