@@ -167,10 +167,11 @@ def test_an_early_interrupt_is_no_traceback(tmp_path: Path):
             os.killpg(process.pid, signal.SIGINT)
             words = process.communicate()[1]
             seconds = time.monotonic() - before
-        assert process.returncode in (130, -signal.SIGINT), words
         assert seconds < 3  # a second is asked for; the machine may be busy
-        if pause >= 0.2:  # before, it may be Python itself that is starting
-            assert "Traceback" not in words
+        if pause < 1 and "Traceback" in words and "/unseen/" not in words:
+            continue  # Python itself was still starting
+        assert process.returncode in (130, -signal.SIGINT), words
+        assert "Traceback" not in words
 
 
 def test_a_fold_run_again_for_damage_can_be_interrupted_too(tmp_path: Path, undisturbed: dict):
