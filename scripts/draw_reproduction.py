@@ -8,12 +8,11 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from unseen.experiments.fold import Waypoint
 from unseen.experiments.run_folder import find_run
 from unseen.insight.published import PAPER_BY_FOLD
-from unseen.views.drawings import BLUE, FAINT, ORANGE
+from unseen.views.drawings import BLUE, FAINT, ORANGE, scale_by_factors
 from unseen.views.figures import in_our_style
 
 PICTURE = Path(__file__).parents[1] / "docs" / "reproduction.png"
@@ -40,10 +39,8 @@ def draw(curves: dict[str, Curve]) -> Figure:
         draw_measure(shifts, name, colour, means)
     paper = PAPER_BY_FOLD["test_mse"][FOLD]
     errors.axhline(paper, color=FAINT, linestyle="--", linewidth=1, label="paper, unseen pairs")
-    errors.set(ylabel="mean squared error", yscale="log")
-    errors.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    errors.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    errors.yaxis.set_minor_locator(NullLocator())
+    errors.set_ylabel("mean squared error")
+    scale_by_factors(errors)
     errors.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
     shifts.axhline(0, color=FAINT, linestyle="--", linewidth=1)
     shifts.set(ylabel="mean error", xlabel="epoch")

@@ -173,12 +173,17 @@ def curves(summary: Summary) -> Figure | None:
     place.set(xlabel="epoch", ylabel="mean squared error")
     place.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     if all(value > 0 for folds in lines.values() for fold in folds for value in fold):
-        place.set_yscale("log")
-        place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        place.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        place.yaxis.set_minor_locator(NullLocator())
+        scale_by_factors(place)
     place.legend(frameon=False, labelcolor=INK, ncols=2, **ABOVE)
     return figure
+
+
+def scale_by_factors(place: Axes) -> None:
+    """A logarithmic scale upwards, with few marks and in plain numbers."""
+    place.set_yscale("log")
+    place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    place.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    place.yaxis.set_minor_locator(NullLocator())
 
 
 def predictions(summary: Summary) -> Figure | None:
