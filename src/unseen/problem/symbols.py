@@ -216,12 +216,16 @@ def canonical_symbols(symbols: str) -> str:
     if symbols in SYMBOLS:
         return symbols
     if not symbols.strip():
-        raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
+        raise _unknown_symbols(symbols)
     try:
         path = str(Path(symbols).resolve()) if Path(symbols).is_dir() else symbols
     except OSError as error:
         raise UnseenError(f"cannot read {symbols}: {error.strerror}") from error
     return "mnist" if load_symbols(path).sha256 == MNIST_BANK_SHA256 else path
+
+
+def _unknown_symbols(symbols: str) -> UnseenError:
+    return unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
 
 
 @lru_cache(maxsize=1)
@@ -237,7 +241,7 @@ def load_symbols(symbols: str) -> SymbolBank:
         raise UnseenError(f"cannot read {folder}: {error.strerror}") from error
     if folder.exists():
         raise UnseenError(f"--symbols {symbols} is a file; give the folder that holds four of them")
-    raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
+    raise _unknown_symbols(symbols)
 
 
 SYMBOLS: dict[str, Callable[[], SymbolBank]] = {
