@@ -128,3 +128,21 @@ def test_what_is_no_number_is_not_hidden():
     values.sum().backward()
     assert layer.weight.grad.isfinite().all()
     assert maps.grad.isnan().any()
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_one_value_that_is_no_number_is_not_hidden_by_its_neighbours(place):
+    dense = np.ones((1, 2, 2, 1), np.float32)
+    dense[0, place // 2, place % 2, 0] = np.nan
+    pooled, winners = np.empty((1, 1, 1, 1), np.float32), np.empty((1, 1, 1, 1), np.uint8)
+    pool(dense, pooled, winners)
+    assert np.isnan(pooled).all()
+    assert winners.item() == place
+
+
+def test_a_gradient_of_its_gradient_is_refused():
+    layer = PooledConvolution(2, 3, 3)
+    maps = torch.rand(2, 2, 8, 8).requires_grad_()
+    (slopes,) = torch.autograd.grad(layer(maps).square().sum(), maps, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slopes.sum().backward()

@@ -1,6 +1,5 @@
 """Expressions that are refused: beyond the limits, hostile, or none at all."""
 
-
 import numpy as np
 import pytest
 

@@ -14,6 +14,7 @@ import torch
 from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from unseen.problem.samples import batches
@@ -66,6 +67,7 @@ class SparselyBack(torch.autograd.Function):
         return channels_first(pooled)
 
     @staticmethod
+    @once_differentiable
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         maps, weight, winners = context.saved_tensors
         old = channels_last(maps)  # (n, height, width, channels)
@@ -115,9 +117,10 @@ def pool(dense: Floats, pooled: Floats, winners: Bytes) -> None:
                     winner = np.uint8(0)
                     for place in range(1, 4):
                         value = dense[sample, 2 * row + place // 2, 2 * column + place % 2, kernel]
-                        if value > largest:
+                        # what is no number is larger than all, and never smaller: it shows
+                        if (value > largest) | (value != value):  # noqa: PLR0124
                             largest, winner = value, np.uint8(place)
-                    if largest <= 0:  # not "if it is not larger": what is no number stays none
+                    if largest <= 0:
                         largest, winner = np.float32(0), np.uint8(NONE)
                     pooled[sample, row, column, kernel] = largest
                     winners[sample, row, column, kernel] = winner
