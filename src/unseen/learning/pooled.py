@@ -59,9 +59,8 @@ class SparselyBack(torch.autograd.Function):
         # places first, channels last: (n, height, width, kernels)
         shape = count, (height - rows + 1) // 2, (width - columns + 1) // 2, kernels
         pooled, winners = np.empty(shape, np.float32), np.empty(shape, np.uint8)
-        maps = maps.relu()
         for some in batches(count, CONVOLVED_AT_ONCE):
-            dense = torch.conv2d(maps[some], weight, bias)
+            dense = torch.conv2d(maps[some].relu(), weight, bias)
             pool(channels_last(dense), pooled[some], winners[some])
         context.save_for_backward(maps, weight, torch.from_numpy(winners))
         return channels_first(pooled)
@@ -80,8 +79,9 @@ class SparselyBack(torch.autograd.Function):
 
         def go(part: int) -> None:
             some = parts[part]
+            rectified = np.maximum(old[some], np.float32(0))
             go_back(
-                *(slopes[some], places[some], old[some], kernels),
+                *(slopes[some], places[some], rectified, kernels),
                 *(old_slopes[some], kernel_slopes[part], bias_slopes[part]),
             )
 
