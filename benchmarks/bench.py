@@ -7,11 +7,16 @@ Without --keras it says what it leaves out.
 
 import argparse
 import json
+import platform
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +25,33 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from unseen.experiments.engine import available_cores
+from unseen.files import write_whole
 from unseen.problem.symbols import load_symbols
 
 HERE = Path(__file__).parent
 STEPS_PER_EPOCH = 704
 EPOCHS, FOLDS = 100, 10
 
+LEFT_OUT = (
+    "Without Keras our side is measured alone. Left out: what the notebook takes to draw, to train "
+    "and to predict, its memory, and all ratios to it."
+)
+
+Row = dict[str, Any]
+
 
 class Side:
     """A process that does tasks in turn with the other side's."""
 
     def __init__(self, python: str, script: str, *arguments: str) -> None:
+        self.script = script
+        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115  closed at the end
         self.process = subprocess.Popen(
             [python, HERE / script, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self.said,
             text=True,
         )
         self.versions: dict[str, str] = json.loads(self._line())
@@ -49,122 +65,200 @@ class Side:
     def _line(self) -> str:
         assert self.process.stdout is not None
         if not (line := self.process.stdout.readline()):
-            raise SystemExit("a side of the benchmark died; run its script by hand to see why")
+            self.said.seek(0)
+            raise SystemExit(f"benchmarks/{self.script} died:\n{last_words(self.said.read())}")
         return line
 
-    def close(self) -> None:
+    def __enter__(self) -> "Side":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
+        self.said.close()
 
 
-def interleaved(ours: Side, theirs: Side | None, task: str, numbers: dict[str, list[int]],
-                rounds: int) -> dict[str, Any]:  # fmt: skip
-    """The same task by turns: the figures of each side, and the median ratio of neighbours."""
-    figures: dict[str, list[float]] = {"ours": [], "theirs": []}
+def last_words(said: str) -> str:
+    return "\n".join(said.splitlines()[-5:])
+
+
+@contextmanager
+def notebook(keras: str) -> Iterator[Side]:
+    """The other side, with the same handwriting as ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "mnist.npz"
+        train = load_symbols("mnist").train
+        np.savez(data, images=train.images, labels=train.labels)
+        with Side(keras, "notebook.py", str(data)) as side:
+            yield side
+
+
+def in_turns(ours: Side, theirs: Side | None, task: str, counts: tuple[int, int],
+             rounds: int) -> Row:  # fmt: skip
+    """The same task by turns: both sides' medians, and every round."""
+    all_ours, all_theirs = [], []
     for _ in range(rounds):
-        figures["ours"].append(ours(task, *numbers["ours"]))
+        all_ours.append(ours(task, counts[0]))
         if theirs is not None:
-            figures["theirs"].append(theirs(task, *numbers["theirs"]))
-    row: dict[str, Any] = {side: statistics.median(all_) for side, all_ in figures.items() if all_}
+            all_theirs.append(theirs(task, counts[1]))
+    row: Row = {"ours": statistics.median(all_ours), "rounds": {"ours": all_ours}}
     if theirs is not None:
-        pairs = zip(figures["ours"], figures["theirs"], strict=True)
-        row["ratios"] = [one / other for one, other in pairs]
+        row |= {"against": statistics.median(all_theirs), "against_whom": "Keras"}
+        row["rounds"]["Keras"] = all_theirs
+    return row
+
+
+def rate_row(row: Row) -> Row:
+    """With the ratio of neighbours in time: how many times more a second."""
+    if "against" in row:
+        pairs = zip(row["rounds"]["ours"], row["rounds"]["Keras"], strict=True)
+        row["ratio"] = statistics.median(one / other for one, other in pairs)
+    return row
+
+
+def time_row(row: Row) -> Row:
+    """With the ratio of times: how many times faster."""
+    if "against" in row:
+        row["ratio"] = row["against"] / row["ours"]
     return row
 
 
 def whole_run() -> tuple[float, dict[str, float]]:
-    """Seconds of `unseen run fast` (start, data, training, evaluation, tables), and its means."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Seconds of `unseen run fast`, report and all, from start to end; and its means."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as said:
         command = [sys.executable, "-m", "unseen", "run", "fast", "--quiet", "--json"]
         started = time.perf_counter()
-        ended = subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        return time.perf_counter() - started, json.loads(ended.stdout)["mean"]
+        with subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=said, text=True
+        ) as process:
+            try:
+                output, _ = process.communicate()
+            except BaseException:
+                process.terminate()  # it stops its own processes
+                raise
+        seconds = time.perf_counter() - started
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"unseen run fast failed:\n{last_words(said.read())}")
+        return seconds, json.loads(output)["mean"]
 
 
-def help_seconds() -> float:
-    """Seconds of `unseen --help`, the best of five."""
+def help_seconds() -> list[float]:
+    """Seconds of `unseen --help`, five times."""
     times = []
     for _ in range(5):
         started = time.perf_counter()
         subprocess.run([sys.executable, "-m", "unseen", "--help"], check=True, capture_output=True)
         times.append(time.perf_counter() - started)
-    return min(times)
+    return times
 
 
-def measure(keras: str | None, precision: str, *, quick: bool) -> list[dict[str, Any]]:
-    """All rows of the table."""
-    ours = Side(sys.executable, "ours.py", precision)
-    theirs = None
-    if keras is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "mnist.npz"
-            train = load_symbols("mnist").train
-            np.savez(data, images=train.images, labels=train.labels)
-            theirs = Side(keras, "notebook.py", str(data))
+def measure_both(ours: Side, theirs: Side | None, precision: str, *, quick: bool) -> list[Row]:
+    """What the notebook does too."""
     rounds, steps = (2, 10) if quick else (5, 30)
-    rows = []
+    drawn = in_turns(ours, theirs, "draw", (1000, 1000), rounds=1)
+    for side in filter(None, (ours, theirs)):  # neither is timed while it warms up
+        side("train", 3)
+        side("predict", 1)
+    trained = in_turns(ours, theirs, "train", (steps, steps), rounds)
+    counts = (2_000, 50) if quick else (20_000, 200)
+    predicted = in_turns(ours, theirs, "predict", counts, rounds=1)
+    return [
+        {"what": "drawing 90,000 samples, s", **drawn, "must": "≤ 0.010 s"},
+        {"what": f"authors' network, training, samples/s ({precision})", **rate_row(trained),
+         "must": "≥ 2 ×"},
+        {"what": "authors' network, evaluation, s/sample", **time_row(predicted),
+         "must": "≥ 80 ×"},
+    ]  # fmt: skip
 
-    draw = interleaved(ours, theirs, "draw", {"ours": [90, 1000], "theirs": [90, 1000]}, rounds=1)
-    draw["ours"] = min(ours("draw", 90, 1000) for _ in range(5))
-    if theirs is not None:
-        draw["ratios"] = [draw["theirs"] / draw["ours"]]
-    rows.append({"what": "drawing 90,000 samples, s", **draw, "must": "≤ 0.010 s"})
-    for side in filter(None, (ours, theirs)):
-        side("train", 3)  # neither side is timed while it warms up
-    train_row = interleaved(ours, theirs, "train", {"ours": [steps], "theirs": [steps]}, rounds)
-    rows.append(
-        {"what": f"authors' network, training, samples/s ({precision})",
-         **train_row, "must": "≥ 2 ×"}
-    )  # fmt: skip
-    predicted = {"ours": [2_000 if quick else 20_000], "theirs": [50 if quick else 200]}
-    predict_row = interleaved(ours, theirs, "predict", predicted, rounds=1)
-    if theirs is not None:
-        predict_row["ratios"] = [predict_row["theirs"] / predict_row["ours"]]
-    rows.append(
-        {"what": "authors' network, evaluation, s/sample", **predict_row,
-         "must": "≥ 80 ×"}
-    )  # fmt: skip
-    memory = {"ours": ours("memory")} | ({"theirs": theirs("memory")} if theirs else {})
-    rows.append({"what": "peak memory of a fold, MB", **memory, "must": "≤ 700 MB"})
-    insight, rest = ours("insight", 1 if quick else 3)
-    rows.append(
-        {"what": "a fold of fast: insight against all else, s", "ours": insight, "theirs": rest,
-         "ratios": [insight / rest], "must": "≤ 0.25 ×"}
-    )  # fmt: skip
-    for side in filter(None, (ours, theirs)):
-        side.close()
 
+def measure_memory(theirs: Side | None, precision: str, *, quick: bool) -> Row:
+    """The peak of a process that does a fold of the authors' recipe from start to end."""
+    samples, shown = (30, "30 samples a pair") if quick else (1000, "one epoch")
+    with Side(sys.executable, "ours.py", precision) as side:
+        side("fold", samples)
+        row = {"what": f"authors' recipe, a fold's peak memory ({shown}), MB",
+               "ours": side("memory"), "must": "≤ 700 MB"}  # fmt: skip
+    if theirs is not None:
+        row |= {"against": theirs("memory"), "against_whom": "Keras"}
+    return row
+
+
+def measure_longer(precision: str, *, quick: bool) -> list[Row]:
+    """What a third digit costs."""
+    samples = 100 if quick else 1000
+    figures = {}
+    for length in (2, 3):
+        with Side(sys.executable, "ours.py", precision) as side:
+            figures[length] = side("longer", length, {2: 1000, 3: samples}[length]), side("memory")
+    return [
+        {"what": f"three digits, {samples:,} samples of 1,000, {what}", "ours": three,
+         "against": two, "against_whom": "two digits", "ratio": three / two, "must": must}
+        for what, must, two, three in zip(
+            ("s/sample", "peak memory, MB"), ("≤ 2 ×", "≤ 1.1 ×"), figures[2], figures[3],
+            strict=True,
+        )
+    ]  # fmt: skip
+
+
+def measure(keras: str | None, precision: str, *, quick: bool) -> dict[str, Any]:
+    """All rows of the table, and on what they were measured."""
+    with ExitStack() as stack:
+        ours = stack.enter_context(Side(sys.executable, "ours.py", precision))
+        theirs = stack.enter_context(notebook(keras)) if keras else None
+        versions = ours.versions | (theirs.versions if theirs else {})
+        drawn, trained, predicted = measure_both(ours, theirs, precision, quick=quick)
+        memory = measure_memory(theirs, precision, quick=quick)
+        insight, rest = ours("insight", 1 if quick else 3)
     seconds, mean = whole_run()
-    row: dict[str, Any] = {
+    whole: Row = {
         "what": f"unseen run fast, s (MSE {mean['test_mse']:.3f}, "
         f"rounding {100 * mean['rounded']:.1f} %)",
         "ours": seconds,
         "must": "≥ 2,000 ×",
     }
-    if theirs is not None:
-        row["theirs"] = STEPS_PER_EPOCH * 128 / train_row["theirs"] * EPOCHS * FOLDS
-        row["ratios"] = [row["theirs"] / seconds]
-    rows.insert(0, row)
-
-    rows.append({"what": "unseen --help, s", "ours": help_seconds(), "must": "≤ 0.3 s"})
-    figures = {}
-    for length in (2, 3):
-        side = Side(sys.executable, "ours.py", precision)
-        samples = {2: 1000, 3: 100 if quick else 1000}[length]
-        figures[length] = side("longer", length, samples), side("memory")
-        side.close()
-    rows += [
-        {"what": "three digits against two, s/sample", "ours": figures[3][0],
-         "theirs": figures[2][0], "ratios": [figures[3][0] / figures[2][0]], "must": "≤ 2 ×"},
-        {"what": "three digits against two, peak memory, MB", "ours": figures[3][1],
-         "theirs": figures[2][1], "ratios": [figures[3][1] / figures[2][1]], "must": "≤ 1.1 ×"},
+    if "against" in trained:
+        notebook_seconds = STEPS_PER_EPOCH * 128 / trained["against"] * EPOCHS * FOLDS
+        whole |= {"against": notebook_seconds, "against_whom": "Keras"}
+    helped = help_seconds()
+    rows = [
+        *(time_row(whole), trained, drawn, predicted, memory),
+        {"what": "unseen --help, s", "ours": statistics.median(helped),
+         "rounds": {"ours": helped}, "must": "≤ 0.3 s"},
+        *measure_longer(precision, quick=quick),
+        {"what": "a fold of fast: insight, s", "ours": insight, "against": rest,
+         "against_whom": "all else", "ratio": insight / rest, "must": "≤ 0.25 ×"},
     ]  # fmt: skip
-    return rows
+    machine = {"processor": processor(), "cores": available_cores(), "python": sys.version}
+    return {"quick": quick, "precision": precision, "machine": machine, "versions": versions,
+            "rows": rows}  # fmt: skip
+
+
+def processor() -> str:
+    """The processor's name, as well as the system tells it."""
+    try:
+        told = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        return next(line.split(":")[1].strip() for line in told if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
 def in_figures(value: float) -> str:
     """Three digits that matter, and no powers of ten."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def as_table(rows: list[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("what", "ours", "against", "ratio", "must"):
+        table.add_column(heading, justify="right" if heading in ("ours", "ratio") else "left")
+    for row in rows:
+        against = (
+            f"{in_figures(row['against'])} ({row['against_whom']})" if "against" in row else ""
+        )
+        ratio = f"{in_figures(row['ratio'])} ×" if "ratio" in row else ""
+        table.add_row(row["what"], in_figures(row["ours"]), against, ratio, row["must"])
+    return table
 
 
 def main() -> None:
@@ -174,20 +268,20 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16"])
     parser.add_argument("--json", type=Path, default=Path("bench.json"))
     options = parser.parse_args()
-    rows = measure(options.keras, options.precision, quick=options.quick)
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("what", "ours", "notebook", "ratio", "must"):
-        table.add_column(heading, justify="left" if heading in ("what", "must") else "right")
-    for row in rows:
-        ratio = statistics.median(row["ratios"]) if "ratios" in row else None
-        cells = (row["ours"], row.get("theirs"), ratio)
-        table.add_row(
-            row["what"], *("" if c is None else in_figures(c) for c in cells), row["must"]
-        )
-    Console().print(table)
-    if options.keras is None:
-        Console().print("Without TensorFlow: what is compared with the notebook is left out.")
-    options.json.write_text(json.dumps(rows, indent=1))
+    if options.keras and not shutil.which(options.keras):
+        parser.error(f"--keras {options.keras}: there is no such program")
+    if not options.json.absolute().parent.is_dir():
+        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left behind
+    console = Console()
+    if not options.keras:
+        console.print(LEFT_OUT)
+    try:
+        measured = measure(options.keras, options.precision, quick=options.quick)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    console.print(as_table(measured["rows"]))
+    write_whole(options.json, json.dumps(measured, indent=1).encode())
 
 
 if __name__ == "__main__":

@@ -45,12 +45,14 @@ class Notebook:
         self.model = network()
         self.pictures = np.zeros((0, 28, 56, 1), np.float32)
         self.answers = np.zeros(0, np.float32)
+        self.order = np.zeros(0, np.intp)  # rows as they come in training, all pairs mixed
+        self.trained = 0  # rows so far
 
-    def draw(self, pairs: int, samples: int) -> float:
-        """Algorithm 1 as a loop over pairs and samples; returns its seconds."""
+    def draw(self, samples: int) -> float:
+        """Algorithm 1 as a loop over 90 pairs and their samples; returns its seconds."""
         pictures, answers = [], []
         started = time.perf_counter()
-        for pair in range(pairs):
+        for pair in range(90):
             left, right = divmod(pair, 10)
             left_images = self.digits[self.labels == left]
             right_images = self.digits[self.labels == right]
@@ -60,18 +62,20 @@ class Notebook:
                 pictures.append(np.hstack((one, other)))
                 answers.append(left + right)
         seconds = time.perf_counter() - started
-        self.pictures = (np.asarray(pictures).reshape(-1, 28, 56, 1) / 255).astype("float32")
+        self.pictures = np.asarray(pictures, np.float32).reshape(-1, 28, 56, 1)
+        self.pictures /= 255
         self.answers = np.asarray(answers, np.float32)
+        self.order = np.random.default_rng(0).permutation(len(pictures))
         return seconds
 
     def train(self, steps: int) -> float:
         """Samples a second of training."""
-        count = steps * BATCH
+        rows = self.order[self.trained :][: steps * BATCH]
+        self.trained += len(rows)
+        pictures, answers = self.pictures[rows], self.answers[rows]
         started = time.perf_counter()
-        self.model.fit(
-            self.pictures[:count], self.answers[:count], batch_size=BATCH, epochs=1, verbose=0
-        )
-        return count / (time.perf_counter() - started)
+        self.model.fit(pictures, answers, batch_size=BATCH, epochs=1, verbose=0)
+        return len(rows) / (time.perf_counter() - started)
 
     def predict(self, count: int) -> float:
         """Seconds a sample, one call each."""
