@@ -136,7 +136,7 @@ def is_worker(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path, number, code):
-    with start(cwd=tmp_path) as process:
+    with start("--jobs", "2", cwd=tmp_path) as process:
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 1 and epochs_saved(tmp_path, 2) >= 1)
         family = psutil.Process(process.pid).children(recursive=True)
         if number == signal.SIGINT:
