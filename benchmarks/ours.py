@@ -74,9 +74,7 @@ class Ours:
 
     def fold(self, samples: int) -> None:
         """A fold from start to end, with checkpoints, though of one epoch only."""
-        experiment = self.experiment.vary(
-            threads=THREADS, problem={"samples_per_combination": samples}
-        )
+        experiment = self.experiment.vary(problem={"samples_per_combination": samples})
         for progress in fold.fold_steps(experiment, 1):
             if progress.epoch_ended:
                 progress.state.to_bytes()
