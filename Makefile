@@ -25,7 +25,7 @@ example: $(READY)  ## the example report of docs/, from a finished run: RUN=fast
 	$(BIN)/python scripts/make_example.py $(RUN) $(RUNS)
 
 bench: $(READY)  ## ours against the notebook's in Keras; ARGS=--quick for 3 minutes
-	@$(MAKE) --no-print-directory $(BENCH)/.ready || echo "Keras and TensorFlow could not be installed; the next make bench tries again." >&2
+	@$(MAKE) --silent --no-print-directory $(BENCH)/.ready || echo "Keras and TensorFlow could not be installed; the next make bench tries again." >&2
 	$(BIN)/python benchmarks/bench.py $$(test -f $(BENCH)/.ready && echo --keras $(BENCH)/bin/python) $(ARGS)
 
 results: $(READY)  ## every row of docs/results.md, hours in all; ARGS="--only fast" for some

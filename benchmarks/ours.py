@@ -74,7 +74,8 @@ class Ours:
 
     def fold(self, samples: int) -> None:
         """A fold from start to end, with checkpoints, though of one epoch only."""
-        experiment = self.experiment.vary(problem={"samples_per_combination": samples})
+        counts = {"samples_per_combination": samples, "test_samples_per_combination": 2 * samples}
+        experiment = self.experiment.vary(problem=counts)
         for progress in fold.fold_steps(experiment, 1):
             if progress.epoch_ended:
                 progress.state.to_bytes()
