@@ -243,7 +243,7 @@ def processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def in_figures(value: float) -> str:
+def format_measure(value: float) -> str:
     """Three digits that matter, and no powers of ten."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -254,10 +254,10 @@ def as_table(rows: list[Row]) -> Table:
         table.add_column(heading, justify="right" if heading in ("ours", "ratio") else "left")
     for row in rows:
         against = (
-            f"{in_figures(row['against'])} ({row['against_whom']})" if "against" in row else ""
+            f"{format_measure(row['against'])} ({row['against_whom']})" if "against" in row else ""
         )
-        ratio = f"{in_figures(row['ratio'])} ×" if "ratio" in row else ""
-        table.add_row(row["what"], in_figures(row["ours"]), against, ratio, row["must"])
+        ratio = f"{format_measure(row['ratio'])} ×" if "ratio" in row else ""
+        table.add_row(row["what"], format_measure(row["ours"]), against, ratio, row["must"])
     return table
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unseen.experiments.fold import Waypoint
+from unseen.experiments.fold import CurvePoint
 from unseen.experiments.run_folder import find_run
-from unseen.insight.published import PAPER_BY_FOLD
-from unseen.views.drawings import BLUE, FAINT, ORANGE, scale_by_factors
+from unseen.insight.paper_results import PAPER_BY_FOLD
 from unseen.views.figures import in_our_style
+from unseen.views.plots import BLUE, FAINT, ORANGE, scale_by_factors
 
 PICTURE = Path(__file__).parents[1] / "docs" / "reproduction.png"
 FOLD = 1
 
-Curve = tuple[Waypoint, ...]
+Curve = tuple[CurvePoint, ...]
 
 
 def curve_of(run: str, runs_dir: Path) -> Curve:

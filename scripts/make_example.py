@@ -6,8 +6,8 @@ from pathlib import Path
 from unseen.experiments.run_folder import find_run
 from unseen.insight.evidence import gather
 from unseen.insight.summary import sum_up
-from unseen.views.drawings import grid
 from unseen.views.figures import in_our_style
+from unseen.views.plots import grid
 from unseen.views.report import render_report
 
 DOCS = Path(__file__).parents[1] / "docs"

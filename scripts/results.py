@@ -115,7 +115,7 @@ def line(row: Row, run: str | None) -> str:
         return f"| {row.name} | not run yet | | | | {command} |"
     folds = document["folds"]
     shown = [
-        in_figures([fold[measure] for fold in folds], scale, places)
+        format_measure([fold[measure] for fold in folds], scale, places)
         for measure, scale, places in (
             ("rounded", 100, 1),
             ("within_one", 100, 1),
@@ -127,7 +127,7 @@ def line(row: Row, run: str | None) -> str:
     return f"| {row.name} | {' | '.join(shown)} | {command} |"
 
 
-def in_figures(values: list[float | None], scale: float, places: int) -> str:
+def format_measure(values: list[float | None], scale: float, places: int) -> str:
     """Mean ± deviation, or that it went astray."""
     if None in values:
         return "astray"

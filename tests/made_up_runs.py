@@ -36,7 +36,7 @@ class Asked:
         return np.isin(self.samples.combinations, self.posed.folds[self.fold - 1].seen)
 
 
-Answering = Callable[[Asked], np.ndarray]
+Answer = Callable[[Asked], np.ndarray]
 
 
 def exact(asked: Asked) -> np.ndarray:
@@ -51,9 +51,9 @@ def by_heart(asked: Asked) -> np.ndarray:
 
 def misreading(asked: Asked) -> np.ndarray:
     """Half the images of the first place are worth 2 more, the others 2 less."""
-    order, first, _ = asked.samples.handwriting.by_label
+    order, first, _ = asked.samples.symbols.by_label
     rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order)) - first[asked.samples.handwriting.labels[order]]
+    rank[order] = np.arange(len(order)) - first[asked.samples.symbols.labels[order]]
     off = np.where(rank[asked.samples.images[:, 0]] % 2, 2.0, -2.0)
     return (asked.samples.answers + off).astype(np.float32)
 
@@ -75,7 +75,7 @@ def noisy(asked: Asked) -> np.ndarray:
 def made_up_run(
     runs_dir: Path,
     experiment: Experiment,
-    answering: Answering = noisy,
+    answering: Answer = noisy,
     folds: list[int] | None = None,
     *,
     recorded: bool = True,
@@ -92,7 +92,12 @@ def made_up_run(
 
 
 def outcome(
-    experiment: Experiment, fold: int, posed: PosedProblem, answering: Answering, *, recorded: bool
+    experiment: Experiment,
+    fold: int,
+    posed: PosedProblem,
+    answering: Answer,
+    *,
+    recorded: bool,
 ) -> FoldOutcome:
     streams = Streams(experiment.seed, fold)
 

@@ -50,8 +50,8 @@ def the_run(cwd: Path) -> RunFolder | None:
 
 def epochs_saved(cwd: Path, fold: int) -> int:
     run = the_run(cwd)
-    standing = run and run.standing(fold)
-    return standing.epochs_done if standing else 0
+    progress = run and run.progress(fold)
+    return progress.epochs_done if progress else 0
 
 
 def is_done(cwd: Path, fold: int) -> bool:
@@ -62,8 +62,8 @@ def workers_of(parent: psutil.Process) -> list[psutil.Process]:
     """The processes that work on folds: those whose number stands in a fold's progress."""
     run = the_run(Path(parent.cwd()))
     assert run is not None
-    standings = [run.standing(fold) for fold in (1, 2, 3)]
-    pids = {standing.process for standing in standings if standing}
+    standings = [run.progress(fold) for fold in (1, 2, 3)]
+    pids = {progress.process for progress in standings if progress}
     return [child for child in parent.children(recursive=True) if child.pid in pids]
 
 
@@ -85,8 +85,8 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undi
     with start("--json", "--quiet", cwd=tmp_path) as process:
         started_at = []
         while process.poll() is None:
-            if (standing := run.standing(3)) and standing.process not in dead:
-                started_at.append(standing.epochs_done)
+            if (progress := run.progress(3)) and progress.process not in dead:
+                started_at.append(progress.epochs_done)
             time.sleep(0.002)
         output = process.communicate()[0]
     assert process.returncode == 0
@@ -182,8 +182,8 @@ def test_a_fold_run_again_for_damage_can_be_interrupted_too(tmp_path: Path, undi
     with start("--json", cwd=tmp_path) as process:
         lowest = saved
         while process.poll() is None:
-            if standing := run.standing(1):
-                lowest = min(lowest, standing.epochs_done)
+            if progress := run.progress(1):
+                lowest = min(lowest, progress.epochs_done)
             time.sleep(0.002)
         output = process.communicate()[0]
     assert lowest == saved, "saved epochs were lost"

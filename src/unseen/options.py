@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.repeating import option_of
+from unseen.experiments.repeat_command import option_of
 from unseen.learning.models import is_own
 from unseen.problem.splits import find_split
 from unseen.problem.symbols import canonical_symbols
@@ -46,14 +46,14 @@ def varied(
     try:
         return experiment.vary(problem=given(problem), training=given(training), **given(changes))
     except ValidationError as error:
-        raise UnseenError(in_one_line(error)) from None
+        raise UnseenError(format_validation_error(error)) from None
 
 
 def given(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def in_one_line(error: ValidationError) -> str:
+def format_validation_error(error: ValidationError) -> str:
     """The first fault of a validation, in the words of the command line."""
     fault = error.errors()[0]
     limits = fault.get("ctx", {})

@@ -15,7 +15,7 @@ from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
 from unseen.learning.metrics import METRICS
 from unseen.learning.models import MODELS
-from unseen.learning.modules import Answering
+from unseen.learning.modules import RescaledOutput
 from unseen.problem.randomness import Streams
 
 SMALL = fast().vary(
@@ -86,7 +86,7 @@ def test_a_result_is_what_its_predictions_and_its_model_say():
     for name in ("rounded", "floor_or_ceiling", "within_one"):
         assert getattr(result, name) == METRICS[name](predictions, answers)
     assert len(result.epoch_losses) == 1
-    model = Answering(MODELS["lenet5-strided"].build(2, 28, 56))
+    model = RescaledOutput(MODELS["lenet5-strided"].build(2, 28, 56))
     model.load_state_dict(load(outcome.model))
     left, right = pose(SMALL.problem).bank.test.images[outcome.predictions["images"][0]]
     picture = np.concatenate([left, right], axis=1)

@@ -205,12 +205,12 @@ def test_a_folder_in_place_of_a_file_is_damage_and_can_be_discarded(tmp_path: Pa
 @pytest.mark.parametrize("words", ["", "[", "[]", "null", '{"epochs_done": "many"}'])
 def test_a_progress_that_cannot_be_read_is_none(tmp_path: Path, words: str):
     folder = finished(tmp_path / "run")
-    folder.save_standing(3, 1, 0.5, float("nan"))
-    standing = folder.standing(3)
-    assert standing is not None
-    assert (standing.epochs_done, standing.loss) == (1, None)
+    folder.save_progress(3, 1, 0.5, float("nan"))
+    progress = folder.progress(3)
+    assert progress is not None
+    assert (progress.epochs_done, progress.loss) == (1, None)
     (folder.path / "folds/03/progress.json").write_text(words)
-    assert folder.standing(3) is None
+    assert folder.progress(3) is None
 
 
 @pytest.mark.parametrize("words", ["", "[" * 200_000, "[]", "null", '{"sha256": 1}', "\xff"])

@@ -3,7 +3,7 @@ import statistics
 import pytest
 
 from unseen.experiments.presets import fast
-from unseen.insight.published import (
+from unseen.insight.paper_results import (
     PAPER_BY_FOLD,
     PAPER_MEAN,
     has_the_papers_folds,

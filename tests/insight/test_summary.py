@@ -17,7 +17,7 @@ from made_up_runs import (
 )
 
 from unseen.experiments.presets import PRESETS
-from unseen.insight.attribution import mean_blame
+from unseen.insight.error_parts import mean_error_parts
 from unseen.insight.statistics import spread
 
 
@@ -51,28 +51,34 @@ def test_one_that_only_remembers_is_told_so(small, tmp_path, operation):
     assert summary.rounded.mean == pytest.approx(0.1)
     assert summary.guess == pytest.approx(0.1)
     assert summary.quadrants["seen_test"]["rounded"].mean == 1
-    assert summary.blame.wrong / summary.blame.mse > 0.9
+    assert summary.error_parts.wrong / summary.error_parts.mse > 0.9
     assert "Its errors are mostly wrong" in summary.verdict.text
 
 
 def test_misread_digits_are_blamed_where_they_are(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), misreading))
-    left, right = summary.blame.misread
+    left, right = summary.error_parts.misread
     assert left > 10 * abs(right)
     assert "Its errors are mostly misread digits" in summary.verdict.text
 
 
 def test_the_errors_of_combinations_make_up_the_error_of_all(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), misreading))
-    assert summary.blames.keys() == {(score.fold, score.row) for score in summary.scores}
-    assert mean_blame([*summary.blames.values()]).misread == pytest.approx(summary.blame.misread)
-    assert all(blame.misread[0] > 1 > blame.misread[1] for blame in summary.blames.values())
+    assert summary.error_parts_by_unit.keys() == {
+        (score.fold, score.row) for score in summary.scores
+    }
+    assert mean_error_parts([*summary.error_parts_by_unit.values()]).misread == pytest.approx(
+        summary.error_parts.misread
+    )
+    assert all(
+        parts.misread[0] > 1 > parts.misread[1] for parts in summary.error_parts_by_unit.values()
+    )
 
 
 def test_a_shift_that_seen_pairs_share_is_no_wrong_sum(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), shifted))
-    assert summary.blame.shift == pytest.approx(4)
-    assert summary.blame.wrong == pytest.approx(0, abs=1e-9)
+    assert summary.error_parts.shift == pytest.approx(4)
+    assert summary.error_parts.wrong == pytest.approx(0, abs=1e-9)
     assert summary.verdict.headline == "Not as it stands: all its answers are shifted"
     assert summary.structure.seen_bias.mean == pytest.approx(-2)
 
@@ -164,7 +170,7 @@ def test_values_of_folds_that_never_saw_a_zero_stand_beside_the_others(small, tm
 
 def test_what_an_older_version_did_not_record_is_left_out(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), noisy, recorded=False))
-    assert (summary.blame, summary.structure, summary.quadrants) == (None, None, {})
+    assert (summary.error_parts, summary.structure, summary.quadrants) == (None, None, {})
     assert "--fresh' records it" in summary.verdict.text
 
 

@@ -7,7 +7,7 @@ import torch
 from unseen.errors import UnseenError
 from unseen.learning.evaluation import EVALUATION_BATCH, predict, to_input
 from unseen.learning.metrics import mse
-from unseen.learning.modules import Answering
+from unseen.learning.modules import RescaledOutput
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.training import start_training, train
 from unseen.problem.randomness import Streams
@@ -201,6 +201,6 @@ def test_predictions_are_in_the_samples_order_with_dropout_off():
 def test_a_network_answers_in_the_answers_scale():
     network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 1))
     pictures = torch.rand(3, 1, 2, 2)
-    plain, scaled = Answering(network)(pictures), Answering(network, 9.0, 4.0)(pictures)
+    plain, scaled = RescaledOutput(network)(pictures), RescaledOutput(network, 9.0, 4.0)(pictures)
     assert torch.allclose(scaled, 9 + 4 * plain)
     assert plain.shape == (3,)

@@ -7,7 +7,7 @@ from unseen.problem.operations import OPERATIONS
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, draw_samples, render_pictures
 from unseen.problem.splits import all_combinations
-from unseen.problem.symbols import Handwriting, load_symbols
+from unseen.problem.symbols import SymbolImages, load_symbols
 
 
 def table(values, length):
@@ -20,7 +20,7 @@ def handwritings(draw):
     labels = draw(st.lists(st.integers(0, 255), min_size=1, max_size=30))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     images = rng.integers(0, 256, (len(labels), 3, 4), np.uint8)
-    return Handwriting(images, np.asarray(labels, np.uint8), np.arange(len(labels)))
+    return SymbolImages(images, np.asarray(labels, np.uint8), np.arange(len(labels)))
 
 
 @given(handwritings(), st.integers(1, 3), st.integers(1, 9), st.integers(0, 2**31))
@@ -39,7 +39,7 @@ def test_every_sample_shows_the_digits_of_its_combination(handwriting, length, c
 
 def test_images_are_drawn_evenly_and_with_replacement():
     labels = np.repeat(np.arange(2, dtype=np.uint8), 5)
-    handwriting = Handwriting(np.zeros((10, 2, 2), np.uint8), labels, np.arange(10))
+    handwriting = SymbolImages(np.zeros((10, 2, 2), np.uint8), labels, np.arange(10))
     rows = np.arange(4)
     samples = draw_samples(table((0, 1), 2), rows, handwriting, 10_000, np.random.default_rng(0))
     counts = np.bincount(samples.images.ravel(), minlength=10)
@@ -66,7 +66,7 @@ def test_answers_are_signed():
     samples = draw_samples(
         table((0, 1), 2),
         np.arange(4),
-        Handwriting(np.zeros((2, 1, 1), np.uint8), np.asarray([0, 1], np.uint8), np.arange(2)),
+        SymbolImages(np.zeros((2, 1, 1), np.uint8), np.asarray([0, 1], np.uint8), np.arange(2)),
         1,
         np.random.default_rng(0),
     )

@@ -2,22 +2,22 @@ import io
 
 from rich.console import Console
 
-from unseen.experiments.cross_validation import Note, Standing
-from unseen.experiments.run_folder import FoldStanding
+from unseen.experiments.cross_validation import Note, RunProgress
+from unseen.experiments.run_folder import FoldProgress
 from unseen.views.progress import watch
 
 
 def shown(*, terminal: bool, quiet: bool = False) -> str:
     def said(epochs_done, epoch_share, loss):
-        return FoldStanding(
+        return FoldProgress(
             epochs_done=epochs_done, epoch_share=epoch_share, loss=loss, process=1, host="here"
         )
 
     events = [
-        Standing(frozenset(), {1: said(2, 0.5, 1.2345), 2: said(0, 0.1, None)}),
+        RunProgress(frozenset(), {1: said(2, 0.5, 1.2345), 2: said(0, 0.1, None)}),
         Note("x[/red] is damaged"),
-        Standing(frozenset({1}), {2: said(5, 0.0, 0.5)}),
-        Standing(frozenset({1, 2}), {}),
+        RunProgress(frozenset({1}), {2: said(5, 0.0, 0.5)}),
+        RunProgress(frozenset({1, 2}), {}),
     ]
     file = io.StringIO()
     console = Console(file=file, force_terminal=terminal, width=90)

@@ -13,14 +13,14 @@ from conftest import write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.experiments.presets import PRESETS
-from unseen.experiments.repeating import command_of, in_ranges
+from unseen.experiments.repeat_command import command_of, format_folds
 from unseen.insight.evidence import gather
-from unseen.views.drawings import digit_labels, ruler
+from unseen.views.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
-from unseen.views.papers import as_csv, as_latex, as_markdown, latex_escaped
+from unseen.views.plots import digit_labels, ruler
 from unseen.views.report import render_report
-from unseen.views.tables import in_figures
+from unseen.views.tables import format_measure
 
 
 class Page(HTMLParser):
@@ -143,7 +143,7 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     folder = made_up_run(tmp_path, small(symbols), noisy)
     summary = summary_of(folder)
     rounded, mse = summary.rounded.mean, summary.mse.mean
-    shown = in_figures("rounded", rounded), in_figures("test_mse", mse)
+    shown = format_measure("rounded", rounded), format_measure("test_mse", mse)
     page = page_of(folder).text.replace(" %", "%").replace("%", " %")
     latex = as_latex(summary).replace(r"\%", "%")
     for text in (page, latex, as_markdown(summary)):
@@ -248,5 +248,5 @@ def test_the_command_says_what_differs_from_the_preset(preset, changes, command)
 
 
 def test_folds_are_named_in_the_command_as_they_are_typed():
-    assert in_ranges([1, 2, 3, 5, 8, 9]) == "1-3,5,8-9"
+    assert format_folds([1, 2, 3, 5, 8, 9]) == "1-3,5,8-9"
     assert command_of(PRESETS["fast"](), [4, 2, 3]) == "unseen run fast --folds 2-4"

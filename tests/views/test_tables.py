@@ -5,7 +5,7 @@ from rich.console import Console
 
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.presets import fast
-from unseen.views.tables import in_figures, run_tables
+from unseen.views.tables import format_measure, run_tables
 
 
 def result(fold: int, **changes: object) -> FoldResult:
@@ -57,6 +57,6 @@ def test_any_number_of_folds_fits_a_terminal(count):
 
 
 def test_figures_are_percentages_where_they_are_shares():
-    assert in_figures("rounded", 0.97123) == "97.12 %"
-    assert in_figures("test_mse", 0.97123) == "0.9712"
-    assert in_figures("test_mse", None) == ""
+    assert format_measure("rounded", 0.97123) == "97.12 %"
+    assert format_measure("test_mse", 0.97123) == "0.9712"
+    assert format_measure("test_mse", None) == ""

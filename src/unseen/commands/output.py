@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console, RenderableType
 
-errors = Console(stderr=True)
+stderr_console = Console(stderr=True)
 
 RunsDir = Annotated[Path, Parameter(help="Folder of the run folders.")]
 AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout.")]

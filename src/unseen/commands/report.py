@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from unseen.commands.output import RunsDir, emit, errors, say
+from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.errors import UnseenError
 from unseen.experiments.run_folder import RunFolder, find_run
 from unseen.files import write_whole
@@ -13,7 +13,7 @@ from unseen.insight.evidence import Evidence, gather
 from unseen.insight.probing import look_into, why_not
 from unseen.insight.summary import Summary, sum_up
 from unseen.learning.models import is_own
-from unseen.views.papers import as_csv, as_latex, as_markdown
+from unseen.views.exports import as_csv, as_latex, as_markdown
 from unseen.views.report import render_report
 
 FORMATS = {"latex": as_latex, "markdown": as_markdown, "csv": as_csv}
@@ -88,7 +88,7 @@ def looked_into(evidence: Evidence, model: str | None) -> Evidence:
     if model is not None and not is_own(model):
         raise UnseenError(f"--model takes file.py:Class, not {model}")
     for fold in look_into(evidence, model):
-        if errors.is_terminal:
+        if stderr_console.is_terminal:
             say(f"looking into fold {fold}")
     return gather(evidence.folder, evidence.experiment, evidence.results)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 from cyclopts import Parameter, Token
 
-from unseen.commands.output import AsJson, RunsDir, emit, errors, say
+from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
 from unseen.commands.show import print_run
 from unseen.errors import UnseenError, unknown
 from unseen.experiments.cross_validation import cross_validate
@@ -207,7 +207,7 @@ def _run(
 ) -> RunFolder:
     check_device(experiment.device)
     if experiment.problem.symbols == "fashion-mnist" and find_fashion_mnist() is None:
-        show_download(fetch_fashion_mnist, errors, quiet=quiet)
+        show_download(fetch_fashion_mnist, stderr_console, quiet=quiet)
     if jobs is not None and jobs < 1:
         raise UnseenError(f"--jobs must be at least 1, not {jobs}")
     posed = pose(experiment.problem)
@@ -218,7 +218,7 @@ def _run(
     signal.signal(signal.SIGTERM, _stop)
     try:
         events = cross_validate(experiment, folder, chosen, executor, fresh=fresh)
-        watch(events, len(chosen), experiment.training.epochs, errors, quiet=quiet)
+        watch(events, len(chosen), experiment.training.epochs, stderr_console, quiet=quiet)
     except BaseException as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         executor.shutdown(wait=False)
@@ -295,9 +295,9 @@ def stopped_words(folder: RunFolder, folds: list[int], *, fresh: bool) -> str:
     """What an interrupted run has saved, and how to go on."""
     done = {result.fold for result in folder.results()[0]}
     saved = {
-        fold: standing.epochs_done
+        fold: progress.epochs_done
         for fold in folds
-        if fold not in done and (standing := folder.standing(fold)) and standing.epochs_done
+        if fold not in done and (progress := folder.progress(fold)) and progress.epochs_done
     }
     words = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
     words += [f"fold {fold} is saved up to epoch {epoch}" for fold, epoch in saved.items()]

@@ -14,9 +14,9 @@ from unseen.experiments.engine import WorkerDiedError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import fold_steps
 from unseen.experiments.posing import pose
-from unseen.experiments.run_folder import FoldStanding, RunFolder, current_environment
+from unseen.experiments.run_folder import FoldProgress, RunFolder, current_environment
 from unseen.files import DamagedFileError
-from unseen.problem.giveaways import WARNING, in_words
+from unseen.problem.leakage import WARNING, in_words
 
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_WORDS = 0.5
@@ -32,11 +32,11 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunProgress:
     """How far the folds have come: those done, and those under way here."""
 
     done: frozenset[int]
-    running: dict[int, FoldStanding]
+    running: dict[int, FoldProgress]
 
 
 def cross_validate(
@@ -46,7 +46,7 @@ def cross_validate(
     executor: Executor,
     *,
     fresh: bool = False,
-) -> Iterator[Note | Standing]:
+) -> Iterator[Note | RunProgress]:
     """Finish the folds that are not done, and tell how it goes.
 
     The results are in the folder, where several processes may work at once: a fold that another
@@ -77,7 +77,7 @@ def cross_validate(
     # whoever held these may have died since
     elsewhere = yield from _run(experiment, folder, folds, elsewhere, executor)
     for fold in elsewhere:
-        holder = folder.standing(fold)
+        holder = folder.progress(fold)
         who = f" ({holder.process} on {holder.host})" if holder else ""
         yield Note(f"fold {fold} is being run by another process{who}, and left to it")
 
@@ -97,7 +97,7 @@ def _run(
     folds: Sequence[int],
     missing: Sequence[int],
     executor: Executor,
-) -> Generator[Note | Standing, None, list[int]]:
+) -> Generator[Note | RunProgress, None, list[int]]:
     """Run the missing folds; returns those that another process holds."""
 
     def submit(fold: int) -> Future[bool]:
@@ -114,8 +114,8 @@ def _run(
                 if not future.result():
                     elsewhere.append(fold)
             except WorkerDiedError:
-                standing = folder.standing(fold)
-                death = fold, standing.epochs_done if standing else 0
+                progress = folder.progress(fold)
+                death = fold, progress.epochs_done if progress else 0
                 deaths[death] += 1
                 if deaths[death] >= DEATHS_WITHOUT_PROGRESS:
                     raise UnseenError(
@@ -124,10 +124,10 @@ def _run(
                     ) from None
                 yield Note(f"the process of fold {fold} was killed; another one goes on with it")
                 pending[submit(fold)] = fold
-        running = {fold: folder.standing(fold) for fold in pending.values()}
-        yield Standing(
+        running = {fold: folder.progress(fold) for fold in pending.values()}
+        yield RunProgress(
             frozenset(folds) - set(running) - set(elsewhere),
-            {fold: standing for fold, standing in running.items() if standing},
+            {fold: progress for fold, progress in running.items() if progress},
         )
     return elsewhere
 
@@ -159,6 +159,6 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
                 folder.save_checkpoint(fold, progress.state.to_bytes())
             if progress.epoch_ended or time.monotonic() - spoke > SECONDS_BETWEEN_WORDS:
                 spoke = time.monotonic()
-                folder.save_standing(
+                folder.save_progress(
                     fold, progress.epochs_done, progress.epoch_share, progress.loss
                 )

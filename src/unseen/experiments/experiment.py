@@ -116,7 +116,7 @@ class Problem(Frozen):
 
 
 class Training(Frozen):
-    """How it is learnt."""
+    """How it is fitted."""
 
     model: Annotated[str, AfterValidator(_known_model)]
     epochs: int = Field(ge=1, le=1_000_000)

@@ -36,7 +36,7 @@ Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is No
 MEASURED = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
 
 
-class Waypoint(Frozen):
+class CurvePoint(Frozen):
     """What was measured after an epoch, dropout off, on the same few samples each time."""
 
     seen_mse: Measure
@@ -71,7 +71,7 @@ class FoldResult(Frozen):
     seconds: float
     epoch_losses: list[Measure]
     parameters: int
-    curve: tuple[Waypoint, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
     quadrants: dict[str, Quadrant] = Field(default_factory=dict)  # by "seen_train" and its like
 
     model_config = MEASURED
@@ -103,13 +103,13 @@ def fold_steps(
     seen, unseen = fold_samples(experiment.problem, streams)
     with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
         if experiment.training.model in BASELINES:
-            learnt = fit_baseline(experiment, seen, streams)
+            fitted = fit_baseline(experiment, seen, streams)
         else:
-            learnt = yield from train_network(experiment, seen, unseen, streams, checkpoint)
+            fitted = yield from train_network(experiment, seen, unseen, streams, checkpoint)
         some_seen = seen.some(streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES])
-        train_predictions = learnt.answer(some_seen)
-        predictions = learnt.answer(unseen)
-        quadrants, material = examine(learnt.answer, experiment, streams)
+        train_predictions = fitted.answer(some_seen)
+        predictions = fitted.answer(unseen)
+        quadrants, material = examine(fitted.answer, experiment, streams)
     arrays: dict[str, NDArray[Any]] = {
         "prediction": predictions,
         "answer": unseen.answers,
@@ -124,13 +124,13 @@ def fold_steps(
         test_mse=measures.pop("mse"),
         train_mse=mse(train_predictions, some_seen.answers),
         **measures,
-        seconds=learnt.earlier_seconds + time.perf_counter() - started,
-        epoch_losses=learnt.losses,
-        parameters=learnt.parameters,
-        curve=learnt.curve,
+        seconds=fitted.earlier_seconds + time.perf_counter() - started,
+        epoch_losses=fitted.losses,
+        parameters=fitted.parameters,
+        curve=fitted.curve,
         quadrants=quadrants,
     )
-    return FoldOutcome(result, arrays, learnt.weights)
+    return FoldOutcome(result, arrays, fitted.weights)
 
 
 def own_faults_told(model: str) -> AbstractContextManager[None]:
@@ -172,24 +172,24 @@ def measured(predictions: NDArray[np.float32], samples: Samples) -> Quadrant:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class FittedModel:
     """What training, or fitting, has come to."""
 
     answer: Answer
     weights: bytes  # safetensors
     parameters: int = 0
     losses: list[float] = field(default_factory=list)
-    curve: tuple[Waypoint, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
     earlier_seconds: float = 0.0  # before a checkpoint that this went on from
 
 
-def fit_baseline(experiment: Experiment, seen: Samples, streams: Streams) -> Learnt:
+def fit_baseline(experiment: Experiment, seen: Samples, streams: Streams) -> FittedModel:
     """Answers that take no training of ours."""
     import safetensors.numpy
 
     table = pose(experiment.problem).combinations
     fit = BASELINES[experiment.training.model].fit
-    return Learnt(fit(seen, table, streams), weights=safetensors.numpy.save({}))
+    return FittedModel(fit(seen, table, streams), weights=safetensors.numpy.save({}))
 
 
 def train_network(
@@ -198,7 +198,7 @@ def train_network(
     unseen: Samples,
     streams: Streams,
     checkpoint: bytes | None,
-) -> Generator["Progress", None, Learnt]:
+) -> Generator["Progress", None, FittedModel]:
     """Train the experiment's network on seen samples; the unseen ones are only ever watched."""
     import safetensors.torch
     import torch
@@ -221,15 +221,15 @@ def train_network(
 
     for progress in train(state, samples_of, training, streams, device):
         if progress.epoch_ended and watched is not None:
-            state.curve.append(waypoint(state.model, *watched, device).model_dump())
+            state.curve.append(curve_point(state.model, *watched, device).model_dump())
         state.seconds = earlier_seconds + time.perf_counter() - started
         yield progress
-    return Learnt(
+    return FittedModel(
         answer=lambda samples: predict(state.model, samples, device),
         weights=safetensors.torch.save(saved_weights(state.model)),
         parameters=parameter_count(state.model),
         losses=state.losses,
-        curve=tuple(Waypoint.model_validate(measures) for measures in state.curve),
+        curve=tuple(CurvePoint.model_validate(measures) for measures in state.curve),
         earlier_seconds=earlier_seconds,
     )
 
@@ -247,14 +247,14 @@ def watched_samples(
     return some_seen, some_unseen
 
 
-def waypoint(
+def curve_point(
     model: "nn.Module", seen: Samples, unseen: Samples, device: "torch.device"
-) -> Waypoint:
+) -> CurvePoint:
     """Where training has come to; it changes nothing."""
     from unseen.learning.evaluation import predict
 
     on_seen, on_unseen = predict(model, seen, device), predict(model, unseen, device)
-    return Waypoint(
+    return CurvePoint(
         seen_mse=mse(on_seen, seen.answers),
         seen_mean_error=mean_error(on_seen, seen.answers),
         unseen_mse=mse(on_unseen, unseen.answers),

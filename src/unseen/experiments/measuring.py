@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from unseen.experiments.posing import PosedProblem
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples
-from unseen.problem.symbols import Handwriting
+from unseen.problem.symbols import SymbolImages
 
 Answer = Callable[[Samples], NDArray[np.float32]]
 
@@ -63,7 +63,7 @@ def all_of(posed: PosedProblem, row: int, images: int, rng: np.random.Generator)
 
 
 def _some(
-    handwriting: Handwriting, digit: int, count: int, rng: np.random.Generator
+    handwriting: SymbolImages, digit: int, count: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
     """Images of a digit, without repetition where there are enough."""
     pool = handwriting.pools[int(digit)]

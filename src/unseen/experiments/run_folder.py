@@ -48,7 +48,7 @@ RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
 SYMBOLS_SUM = "symbols' SHA-256"
 
 
-class FoldStanding(Frozen):
+class FoldProgress(Frozen):
     """Where an unfinished fold stands, as its process last said."""
 
     epochs_done: int
@@ -192,17 +192,17 @@ class RunFolder:
         digest = sha256(content).encode() + b"\n"
         write_whole(self._fold(fold) / "checkpoint", digest, content)
 
-    def standing(self, fold: int) -> FoldStanding | None:
+    def progress(self, fold: int) -> FoldProgress | None:
         """Where an unfinished fold stands; None if nobody has begun it."""
         try:
             said = read_file(self._fold(fold) / "progress.json")
-            return FoldStanding.model_validate_json(said or b"")
+            return FoldProgress.model_validate_json(said or b"")
         except (UnseenError, ValidationError):
             return None
 
-    def save_standing(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
+    def save_progress(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
         known_loss = loss if math.isfinite(loss) else None
-        said = FoldStanding(
+        said = FoldProgress(
             epochs_done=epochs_done,
             epoch_share=epoch_share,
             loss=known_loss,

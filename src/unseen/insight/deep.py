@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from unseen.insight.attribution import Blame
+from unseen.insight.error_parts import ErrorParts
 from unseen.insight.statistics import Spread, spread
 
 DEEP_FILE = "deep.json"
@@ -18,7 +18,7 @@ class DeepFold(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     images: int  # in each place
-    by_row: dict[int, Blame]  # of the table of all combinations
+    by_row: dict[int, ErrorParts]  # of the table of all combinations
     probes: dict[str, tuple[float, ...]]  # layer -> by place, the share read right
 
 

@@ -10,20 +10,20 @@ from unseen.errors import UnseenError
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.posing import PosedProblem
-from unseen.insight.attribution import blame_by_row
 from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
+from unseen.insight.digit_values import narrowed, probe
+from unseen.insight.error_parts import error_parts_by_row
 from unseen.insight.evidence import Evidence, FoldEvidence
-from unseen.insight.structure import narrowed, probe
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import find_network, is_own
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, batches, draw_samples, render_pictures
-from unseen.problem.symbols import Handwriting
+from unseen.problem.symbols import SymbolImages
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from unseen.learning.modules import Answering
+    from unseen.learning.modules import RescaledOutput
 
 TABLE_PREDICTIONS = 10_000  # 100 × 100 images for a pair
 MEAN_SAMPLES = 4_000
@@ -80,20 +80,20 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepF
         means = combination_means(answer, posed, streams, MEAN_SAMPLES)
     return DeepFold(
         images=tables.shape[1],
-        by_row=blame_by_row(posed.combinations, fold.seen, means, rows, tables),
+        by_row=error_parts_by_row(posed.combinations, fold.seen, means, rows, tables),
         probes=probe_layers(network, posed, fold.seen, streams),
     )
 
 
-def load_network(evidence: Evidence, fold: FoldEvidence, model: str) -> "Answering":
+def load_network(evidence: Evidence, fold: FoldEvidence, model: str) -> "RescaledOutput":
     """The network of a fold with the weights that it ended with."""
     import safetensors.torch
 
-    from unseen.learning.modules import Answering, laid_out_for_speed
+    from unseen.learning.modules import RescaledOutput, laid_out_for_speed
 
     length = len(evidence.posed.combinations.digits[0])
     height, width = evidence.posed.bank.test.images.shape[1:]
-    network = Answering(find_network(model).build(length, height, length * width))
+    network = RescaledOutput(find_network(model).build(length, height, length * width))
     try:
         network.load_state_dict(safetensors.torch.load(evidence.folder.weights(fold.result.fold)))
     except (RuntimeError, safetensors.SafetensorError) as error:
@@ -118,7 +118,7 @@ def _check_answers(
 
 
 def probe_layers(
-    network: "Answering", posed: PosedProblem, seen: NDArray[np.bool_], streams: Streams
+    network: "RescaledOutput", posed: PosedProblem, seen: NDArray[np.bool_], streams: Streams
 ) -> dict[str, tuple[float, ...]]:
     """By layer and place, how well a linear reader tells the digit; the picture comes first.
 
@@ -142,7 +142,7 @@ def probe_layers(
 def _some(
     posed: PosedProblem,
     rows: NDArray[np.intp],
-    handwriting: Handwriting,
+    handwriting: SymbolImages,
     count: int,
     rng: np.random.Generator,
 ) -> Samples:
@@ -152,7 +152,7 @@ def _some(
     return draw_samples(posed.combinations, chosen, handwriting, each, rng)
 
 
-def activations(network: "Answering", samples: Samples) -> dict[str, NDArray[np.float32]]:
+def activations(network: "RescaledOutput", samples: Samples) -> dict[str, NDArray[np.float32]]:
     """What every layer says of each sample, very wide layers narrowed: (n, features)."""
     import torch
 
@@ -184,7 +184,7 @@ def activations(network: "Answering", samples: Samples) -> dict[str, NDArray[np.
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def layer_names(network: "Answering") -> "dict[nn.Module, str]":
+def layer_names(network: "RescaledOutput") -> "dict[nn.Module, str]":
     """Every layer that changes what it is given, numbered by its kind."""
     counts: dict[str, int] = {}
     names = {}

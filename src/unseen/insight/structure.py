@@ -1,217 +1,85 @@
-"""Does it add, or does it remember? What one network's mean answers to combinations show.
+"""What a run's networks make of digits: each fold asked by itself, then averaged."""
 
-Everything here is asked of one fold: a fit over the networks of many would mix what each learnt.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Digits = NDArray[np.integer]  # (n, length)
-Means = NDArray[np.floating]  # (n,): the mean prediction for each combination
-Activations = NDArray[np.floating]  # (n, features)
+from unseen.insight.digit_values import Digits, additivity, bias, fit_values, mirror_gap
+from unseen.insight.evidence import Evidence, FoldEvidence
+from unseen.insight.statistics import Spread, spread
 
-MOST_FEATURES = 1_024
-# on pixels and random layers, 1,000 and 3,000 samples: within 2 % of the best from 0.0001 to 10
-PENALTY_PER_SAMPLE = 0.3
+MOST_COMBINATIONS = 100_000  # a fit over more would take gigabytes
+
+PlaceDigit = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class DigitValues:
-    """What each digit is worth in each place, on the answers' own scale.
+class Structure:
+    """Does it add, or does it remember? The means over folds, and their spread.
 
-    In every place its smallest seen digit, most often 0, is worth 0, and the constant is the
-    answer to all of those together. So where a network adds, d is worth d; where it subtracts, d
-    is worth -d on the right; and a shift of all answers is in the constant. Where 0 was never seen
-    in a place, `zeros` says who is worth 0. A value that seen combinations leave open is no number.
+    `true_values` and `true_score` are what the true answers would get from the same fit: each
+    digit itself and 1 for sums, others for operations that are no sum of values.
     """
 
-    constant: float
-    values: dict[tuple[int, int], float]  # (place, digit)
-    zeros: tuple[int, ...]  # by place, the digit that is worth 0
+    values: dict[PlaceDigit, Spread]
+    true_values: dict[PlaceDigit, float]
+    score: Spread
+    true_score: float
+    gap: Spread
+    mirror: Spread | None  # only where the true answers to (a, b) and (b, a) are the same
+    seen_bias: Spread
+    unseen_bias: Spread
 
 
-@dataclass(frozen=True)
-class Additivity:
-    """How well the values of digits, fitted on seen combinations, add up on unseen ones.
-
-    The score is the concordance of answers and sums (Lin 1989), one less their mean squared gap
-    over what it would be if they were paired at random: 1 where each answer is its sum, and 0 for
-    a memory that says one and the same to all that is unseen. `explained` is 1 - SSE / SST around
-    the answers' mean: no number for such a memory, far below 0 for one that varies but little.
-    """
-
-    score: float
-    explained: float
-    gap: float  # root mean square, between the network's answers and sums
-    gap_to_truth: float  # likewise, between the true answers and sums
-    combinations: int
-    left_out: int  # with a digit never seen in its place, or a sum that the seen ones leave open
-
-
-@dataclass(frozen=True)
-class MirrorGap:
-    """The mean absolute difference between answers to (a, b) and (b, a), over so many pairs."""
-
-    gap: float
-    pairs: int
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """Weights of the columns, and the directions in which seen combinations leave them open."""
-
-    levels: list[Digits]  # by place, the digits seen there
-    weights: Floats  # (columns,)
-    open_directions: Floats  # (columns, directions)
-
-    def settles(self, columns: Floats) -> Mask:
-        """Which rows of columns have a sum that is not open."""
-        settled: Mask = np.all(np.abs(columns @ self.open_directions) < 1e-6, axis=1)
-        return settled
-
-    def sums(self, digits: Digits) -> tuple[Mask, Floats]:
-        """Which combinations have a sum that the seen ones settle; and the sums, for what it is."""
-        columns = _columns(digits, self.levels)
-        known = [np.isin(*each) for each in zip(digits.T, self.levels, strict=True)]
-        return self.settles(columns) & np.all(known, axis=0), columns @ self.weights
-
-
-def fit_values(digits: Digits, means: Means) -> DigitValues:
-    """The values whose sums come nearest to the mean answers to these, seen, combinations."""
-    fit = _fit(digits, means)
-    weights = np.where(fit.settles(np.eye(len(fit.weights))), fit.weights, np.nan).tolist()
-    zeros = tuple(int(level[0]) for level in fit.levels)
-    names = ((at, int(digit)) for at, level in enumerate(fit.levels) for digit in level[1:])
-    values = dict.fromkeys(enumerate(zeros), 0.0) | dict(zip(names, weights[1:], strict=True))
-    return DigitValues(weights[0], dict(sorted(values.items())), zeros)
-
-
-def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Additivity:
-    """How well values fitted on the seen combinations add up on the others.
-
-    A fit over all of them would pass correct sums learnt by heart.
-    """
-    fit = _fit(digits[seen], means[seen])
-    with np.errstate(all="ignore"):  # a network that went astray has figures that are no numbers
-        settled, every_sum = fit.sums(digits[~seen])
-        sums = every_sum[settled]
-        said, true = (each[~seen][settled].astype(np.float64) for each in (means, answers))
-        return Additivity(
-            *_agreement(said, sums),
-            gap=_mean((said - sums) ** 2) ** 0.5,
-            gap_to_truth=_mean((true - sums) ** 2) ** 0.5,
-            combinations=len(sums),
-            left_out=len(settled) - len(sums),
-        )
-
-
-def mirror_gap(digits: Digits, means: Means) -> MirrorGap | None:
-    """How far answers to a combination and to its reversal differ; None where none has one.
-
-    It means something only where the true answers are the same: not for a - b.
-    """
-    rows = {tuple(each): row for row, each in enumerate(digits.tolist())}
-    pairs = [(row, rows.get(each[::-1], row)) for each, row in rows.items()]
-    once = [pair for pair in pairs if pair[0] < pair[1]]
-    if not once:
+def structure_of(evidence: Evidence) -> Structure | None:
+    """The structure of a run; None where it was not recorded or is too large to fit."""
+    table = evidence.posed.combinations
+    folds = [fold for fold in evidence.folds if "means" in fold.arrays]
+    if not folds or len(folds) < len(evidence.folds) or len(table.digits) > MOST_COMBINATIONS:
         return None
-    with np.errstate(all="ignore"):
-        return MirrorGap(_mean(np.abs(np.diff(means[np.asarray(once)]))), len(once))
-
-
-def bias(means: Means, answers: NDArray[np.number], seen: Mask) -> tuple[float, float]:
-    """The mean error on seen, then on unseen combinations; no number where there are none."""
-    errors = np.subtract(means, answers, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        return _mean(errors[seen]), _mean(errors[~seen])
-
-
-def shared_errors(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Floats:
-    """For every combination, the mean error that seen ones with the same digits let one expect.
-
-    Each digit of a place errs by one amount, fitted on the mean errors of seen combinations. Where
-    these leave it open, their mean error is all there is to expect.
-    """
-    errors = np.subtract(means, answers, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        settled, expected = _fit(digits[seen], errors[seen]).sums(digits)
-        return np.where(settled, expected, _mean(errors[seen]))
-
-
-def probe(
-    train: Activations, train_digits: Digits, test: Activations, test_digits: Digits, seed: int = 0
-) -> tuple[float, ...]:
-    """By place, the share of test samples whose digit a linear reader of a layer gets right.
-
-    The reader is a ridge classifier on standardised features, the same as scikit-learn's, without
-    the second that its import takes. Of more than 1,024 features it is shown 1,024 random sums.
-    """
-    train, test = narrowed(train, seed), narrowed(test, seed)
-    with np.errstate(all="ignore"):
-        middle, scale = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64)
-        # a feature that never varies says nothing
-        scale = np.where(scale <= 1e-9 * np.abs(middle), np.inf, scale)
-        features, tested = (train - middle) / scale, (test - middle) / scale
-    if not (np.isfinite(features).all() and np.isfinite(tested).all()):
-        return tuple(float("nan") for _ in train_digits.T)
-    classes = np.unique(train_digits)
-    targets = 2.0 * (train_digits[:, :, None] == classes) - 1  # (n, places, classes)
-    penalty = PENALTY_PER_SAMPLE * len(features) * np.eye(features.shape[1])
-    sides = features.T @ targets.reshape(len(features), -1)
-    read = tested @ np.linalg.solve(features.T @ features + penalty, sides)
-    scores = read.reshape(len(tested), *targets.shape[1:]) + targets.mean(axis=0)
-    return tuple(np.mean(classes[scores.argmax(axis=2)] == test_digits, axis=0).tolist())
-
-
-def narrowed(activations: Activations, seed: int = 0) -> Activations:
-    """Of very many features, 1,024 sums: each feature, with a sign at random, in one of them."""
-    if activations.shape[1] <= MOST_FEATURES:
-        return activations
-    rng = np.random.default_rng(seed)
-    count = activations.shape[1]
-    order, signs = rng.permutation(count), rng.choice(np.asarray([-1, 1], np.float32), count)
-    starts = np.arange(MOST_FEATURES) * count // MOST_FEATURES
-    mixed = np.empty((len(activations), MOST_FEATURES))
-    with np.errstate(all="ignore"):
-        for row, one in enumerate(activations):  # all at once would take as much memory again
-            mixed[row] = np.add.reduceat(one[order] * signs, starts)
-    return mixed
-
-
-def _fit(digits: Digits, means: Means) -> _Fit:
-    """Least squares on a column for each place and digit, but for the smallest in a place."""
-    levels = [np.unique(column) for column in digits.T]
-    columns = _columns(digits, levels)
-    sizes, directions = np.linalg.eigh(columns.T @ columns)
-    is_open = sizes < 1e-9 * sizes[-1]
-    with np.errstate(all="ignore"):
-        inverse = directions[:, ~is_open] / sizes[~is_open] @ directions[:, ~is_open].T
-        weights = inverse @ (columns.T @ means.astype(np.float64))
-    return _Fit(levels, weights, directions[:, is_open])
-
-
-def _columns(digits: Digits, levels: list[Digits]) -> Floats:
-    """A one for the constant, then for each place and digit but the smallest, is it there?"""
-    there = [column[:, None] == level[1:] for column, level in zip(digits.T, levels, strict=True)]
-    return np.concatenate([np.ones((len(digits), 1)), *there], axis=1)
-
-
-def _agreement(said: Floats, sums: Floats) -> tuple[float, float]:
-    """Concordance, and share explained; no numbers where nothing varies."""
-    if len(said) < 2:
-        return float("nan"), float("nan")
-    spread = float(said.var())
-    at_random = spread + float(sums.var()) + float(said.mean() - sums.mean()) ** 2
-    squares, rounding = _mean((said - sums) ** 2), 1e-18 * _mean(said**2)
-    return (
-        float("nan") if at_random <= rounding else 1 - squares / at_random,
-        float("nan") if spread <= rounding else 1 - squares / spread,
+    digits, answers = table.digits, table.answers
+    true_values = fit_values(digits, answers.astype(np.float64)).values
+    fitted = [additivity(digits, fold.arrays["means"], answers, fold.seen) for fold in folds]
+    exact = [additivity(digits, answers.astype(float), answers, fold.seen) for fold in folds]
+    biases = [bias(fold.arrays["means"], answers, fold.seen) for fold in folds]
+    return Structure(
+        values=_mean_values(folds, digits, true_values),
+        true_values=true_values,
+        score=_spread([each.score for each in fitted]),
+        true_score=_spread([each.score for each in exact]).mean,
+        gap=_spread([each.gap for each in fitted]),
+        mirror=_mirror(folds, digits, answers),
+        seen_bias=_spread([seen for seen, _ in biases]),
+        unseen_bias=_spread([unseen for _, unseen in biases]),
     )
 
 
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+def _mean_values(
+    folds: Sequence[FoldEvidence], digits: Digits, true_values: dict[PlaceDigit, float]
+) -> dict[PlaceDigit, Spread]:
+    """The values of digits, each fold's set beside the truth where its smallest digit is not 0."""
+    by_digit: dict[PlaceDigit, list[float]] = {}
+    for fold in folds:
+        fit = fit_values(digits[fold.seen], fold.arrays["means"][fold.seen])
+        for (place, digit), value in fit.values.items():
+            start = true_values[place, fit.zeros[place]]
+            by_digit.setdefault((place, digit), []).append(start + value)
+    return {name: _spread(values) for name, values in sorted(by_digit.items())}
+
+
+def _mirror(
+    folds: Sequence[FoldEvidence], digits: Digits, answers: NDArray[np.int32]
+) -> Spread | None:
+    exact = mirror_gap(digits, answers.astype(np.float64))
+    if exact is None or exact.gap > 0:
+        return None
+    gaps = [mirror_gap(digits, fold.arrays["means"]) for fold in folds]
+    return _spread([gap.gap for gap in gaps if gap is not None])
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    """Over the folds that have a number; no number where none has."""
+    known = [value for value in values if np.isfinite(value)]
+    return spread(known) if known else Spread(float("nan"), None)

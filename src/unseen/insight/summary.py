@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.attribution import Blame, blame_by_row, mean_blame
 from unseen.insight.deep import MeanProbe, deep_of, mean_probes
+from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.insight.evidence import Evidence, FoldEvidence, gather
 from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.references import Reference, references
 from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
-from unseen.insight.values import Structure, structure_of
+from unseen.insight.structure import Structure, structure_of
 from unseen.insight.verdict import Verdict, judge
 
 BOOTSTRAP_DRAWS = 10_000_000
@@ -65,9 +65,9 @@ class Summary:
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
-    blame: Blame | None
-    blame_images: int  # in each place
-    blames: dict[tuple[int, int], Blame]  # by fold and row, of those that it was asked of
+    error_parts: ErrorParts | None
+    images_per_place: int  # that errors were split by
+    error_parts_by_unit: dict[tuple[int, int], ErrorParts]  # by fold and row
     structure: Structure | None
     probes: tuple[MeanProbe, ...]
     baselines: dict[str, Reference]
@@ -87,8 +87,8 @@ def sum_up(evidence: Evidence) -> Summary:
     scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
     rounded, mse = interval(scores, "rounded"), interval(scores, "mse")
     guess = best_constant_share(evidence)
-    blames, images = blames_of(evidence)
-    blame = mean_of_folds(blames)
+    parts_by_row, images = all_error_parts(evidence)
+    parts = mean_of_folds(parts_by_row)
     baselines = references(evidence.folder, experiment, [result.fold for result in results])
     spreads = over_folds(results)
     return Summary(
@@ -107,11 +107,11 @@ def sum_up(evidence: Evidence) -> Summary:
         bands=bands_of(evidence),
         quadrants=quadrant_spreads(results),
         unshifted=without_shift(evidence.folds),
-        blame=blame,
-        blame_images=images,
-        blames={
+        error_parts=parts,
+        images_per_place=images,
+        error_parts_by_unit={
             (fold.result.fold, row): each
-            for fold, by_row in zip(evidence.folds, blames, strict=True)
+            for fold, by_row in zip(evidence.folds, parts_by_row, strict=True)
             for row, each in by_row.items()
         },
         structure=structure_of(evidence),
@@ -124,7 +124,7 @@ def sum_up(evidence: Evidence) -> Summary:
             combinations=len({score.row for score in scores}),
             guess=guess,
             baselines=baselines,
-            blame=blame,
+            parts=parts,
         ),
     )
 
@@ -214,7 +214,7 @@ def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Sprea
     }
 
 
-def blames_of(evidence: Evidence) -> tuple[list[dict[int, Blame]], int]:
+def all_error_parts(evidence: Evidence) -> tuple[list[dict[int, ErrorParts]], int]:
     """By fold and row what errors are made of, and from how many images in each place."""
     deep = [deep_of(fold.deep) for fold in evidence.folds]
     thorough = [each for each in deep if each is not None]
@@ -222,15 +222,15 @@ def blames_of(evidence: Evidence) -> tuple[list[dict[int, Blame]], int]:
         return [each.by_row for each in thorough], thorough[0].images
     tables = [fold.arrays["tables"] for fold in evidence.folds if "tables" in fold.arrays]
     images = int(tables[0].shape[1]) if tables else 0
-    return [fold_blames(fold, evidence) for fold in evidence.folds], images
+    return [fold_error_parts(fold, evidence) for fold in evidence.folds], images
 
 
-def fold_blames(fold: FoldEvidence, evidence: Evidence) -> dict[int, Blame]:
+def fold_error_parts(fold: FoldEvidence, evidence: Evidence) -> dict[int, ErrorParts]:
     """By row what a fold's errors are made of; nothing where it recorded no tables."""
     arrays = fold.arrays
     if "tables" not in arrays:
         return {}
-    return blame_by_row(
+    return error_parts_by_row(
         evidence.posed.combinations,
         fold.seen,
         arrays["means"],
@@ -239,8 +239,8 @@ def fold_blames(fold: FoldEvidence, evidence: Evidence) -> dict[int, Blame]:
     )
 
 
-def mean_of_folds(folds: Sequence[dict[int, Blame]]) -> Blame | None:
+def mean_of_folds(folds: Sequence[dict[int, ErrorParts]]) -> ErrorParts | None:
     """The mean over folds of the mean over each one's combinations; None where a fold has none."""
     if not all(folds):
         return None
-    return mean_blame([mean_blame([*by_row.values()]) for by_row in folds])
+    return mean_error_parts([mean_error_parts([*by_row.values()]) for by_row in folds])

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.repeating import baseline_command, command_of
-from unseen.insight.attribution import Blame
+from unseen.experiments.repeat_command import baseline_command, command_of
+from unseen.insight.error_parts import ErrorParts
 from unseen.insight.intervals import Interval
-from unseen.insight.published import is_the_papers_problem
+from unseen.insight.paper_results import is_the_papers_problem
 from unseen.insight.references import Reference
 from unseen.insight.words import (
     answers_word,
     combinations_word,
-    percent,
+    format_count,
+    format_percent,
     place_names,
-    plural,
     symbols_word,
 )
 from unseen.learning.baselines import BASELINES
@@ -45,7 +45,7 @@ def judge(
     combinations: int,
     guess: float,
     baselines: Mapping[str, Reference],
-    blame: Blame | None,
+    parts: ErrorParts | None,
 ) -> Verdict:
     """Place a run between what a memory gets right and what perfect composition could."""
     others = {
@@ -59,18 +59,18 @@ def judge(
         if reference.folds < folds
     }
     return Verdict(
-        headline(rounded, guess, others, blame),
+        headline(rounded, guess, others, parts),
         (
             _figure(experiment, rounded, folds, combinations),
             _place(experiment, rounded, guess, others, fewer),
             _sight(experiment),
-            _errors(experiment, blame),
+            _errors(experiment, parts),
         ),
     )
 
 
 def headline(
-    rounded: Interval, guess: float, baselines: Mapping[str, float], blame: Blame | None
+    rounded: Interval, guess: float, baselines: Mapping[str, float], parts: ErrorParts | None
 ) -> str:
     """Yes, no, or something between.
 
@@ -78,10 +78,10 @@ def headline(
     how much it gets of what perfect composition would: nearly all is nine tenths, most is half.
     """
     floor = max(guess, baselines.get("nearest", 0.0))
-    if blame is not None and not np.isfinite(blame.mse):
+    if parts is not None and not np.isfinite(parts.mse):
         return "No: training went astray"
     if (rounded.mean if np.isnan(rounded.low) else rounded.low) <= floor:
-        if blame is not None and blame.shift > blame.mse / 2:
+        if parts is not None and parts.shift > parts.mse / 2:
             return "Not as it stands: all its answers are shifted"
         return "No"
     share = rounded.mean / (baselines.get("oracle") or 1.0)
@@ -104,13 +104,13 @@ def _figure(experiment: Experiment, rounded: Interval, folds: int, combinations:
     )
     return (
         f"Shown {things} it had never seen, in {handwriting}, {who} rounds to the right answer in "
-        f"{percent(rounded.mean)} of pictures ({sure}; "
-        f"{plural(combinations, things.removesuffix('s'))}, {plural(folds, 'fold')})."
+        f"{format_percent(rounded.mean)} of pictures ({sure}; "
+        f"{format_count(combinations, things.removesuffix('s'))}, {format_count(folds, 'fold')})."
     )
 
 
 def _between(interval: Interval) -> str:
-    return f"{100 * interval.low:.1f} to {percent(interval.high)}"
+    return f"{100 * interval.low:.1f} to {format_percent(interval.high)}"
 
 
 def _place(
@@ -122,7 +122,7 @@ def _place(
 ) -> str:
     """Where the figure lies between memory and composition, or how to find out."""
     said = [
-        f"{about} ({name}{fewer.get(name, '')}) gets {percent(baselines[name])}"
+        f"{about} ({name}{fewer.get(name, '')}) gets {format_percent(baselines[name])}"
         for name, about in (
             ("nearest", "A memory of training pictures"),
             ("oracle", "a reader that is told every label and then computes exactly"),
@@ -133,13 +133,13 @@ def _place(
     known = known[:1].upper() + known[1:]
     if len(said) == 2 and baselines["oracle"] > baselines["nearest"]:
         way = (rounded.mean - baselines["nearest"]) / (baselines["oracle"] - baselines["nearest"])
-        return f"{known}: it has come {percent(way, 0)} of the way between them."
+        return f"{known}: it has come {format_percent(way, 0)} of the way between them."
     if len(said) == 2:
         return f"{known}."
     missing = [name for name in ("nearest", "oracle") if name not in baselines]
     missing = [name for name in missing if name != experiment.training.model]
     commands = " and ".join(f"'{baseline_command(name, experiment.problem)}'" for name in missing)
-    guessed = f"One and the same answer to everything would get {percent(guess)} at best"
+    guessed = f"One and the same answer to everything would get {format_percent(guess)} at best"
     run = f"{commands} would place it between memory and perfect composition" if commands else ""
     parts = [part for part in (known, guessed, run) if part]
     return "; ".join([parts[0], *(part[0].lower() + part[1:] for part in parts[1:])]) + "."
@@ -147,7 +147,7 @@ def _place(
 
 def _sight(experiment: Experiment) -> str:
     model, count = experiment.training.model, experiment.problem.length
-    digits = plural(count, "digit")
+    digits = format_count(count, "digit")
     if model in BASELINES:
         return f"This is a baseline, {model}: {BASELINES[model].about}."
     sight = find_network(model).sight
@@ -161,18 +161,18 @@ def _sight(experiment: Experiment) -> str:
     return "The network is your own: what it is told about its pictures is not known here."
 
 
-def _errors(experiment: Experiment, blame: Blame | None) -> str:
+def _errors(experiment: Experiment, parts: ErrorParts | None) -> str:
     """What the errors are mostly made of."""
-    if blame is None:
+    if parts is None:
         return _not_recorded(experiment)
-    if not np.isfinite(blame.mse):
+    if not np.isfinite(parts.mse):
         return "Its errors are no numbers, so nothing can be said of them."
-    if blame.mse < 1e-9:
+    if parts.mse < 1e-9:
         return "It makes no errors to speak of."
-    shares = blame.shares()
-    parts = error_parts(experiment, shares)
-    ordered = sorted(parts.items(), key=lambda part: -part[1])
-    rest = ", ".join(f"{name} {percent(share, 0)}" for name, share in ordered[1:])
+    shares = parts.shares()
+    named = named_parts(experiment, shares)
+    ordered = sorted(named.items(), key=lambda part: -part[1])
+    rest = ", ".join(f"{name} {format_percent(share, 0)}" for name, share in ordered[1:])
     first, share = ordered[0]
     made = "mostly" if share > 0.5 else "more than anything else"
     guessed = ""
@@ -180,34 +180,34 @@ def _errors(experiment: Experiment, blame: Blame | None) -> str:
         right = first == "misread digits"
         guessed = ", as the paper guessed" if right else "; the paper guessed misread digits"
     return (
-        f"Its errors are {made} {first}: {percent(share, 0)} of the mean squared error ({rest})"
-        + (f"{guessed}.")
+        f"Its errors are {made} {first}: {format_percent(share, 0)} of the mean squared error "
+        f"({rest})" + (f"{guessed}.")
     )
 
 
-def error_parts(experiment: Experiment, blame: Blame) -> dict[str, float]:
+def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
     """The parts of an error under the names that people give them."""
     things, answers = combinations_word(experiment.problem), answers_word(experiment.problem)
-    parts = {
-        f"misread {symbols_word(experiment.problem)}": sum(blame.misread),
-        f"wrong {answers} of unseen {things}": blame.wrong,
-        f"{symbols_word(experiment.problem)} misvalued in seen {things} too": blame.misvalued,
-        f"a shift that seen {things} share": blame.shift,
+    named = {
+        f"misread {symbols_word(experiment.problem)}": sum(parts.misread),
+        f"wrong {answers} of unseen {things}": parts.wrong,
+        f"{symbols_word(experiment.problem)} misvalued in seen {things} too": parts.misvalued,
+        f"a shift that seen {things} share": parts.shift,
     }
     if len(place_names(experiment.problem)) > 1:
-        parts["interplay of the images"] = blame.interplay
-    return parts
+        named["interplay of the images"] = parts.interplay
+    return named
 
 
-def error_figures(experiment: Experiment, blame: Blame) -> dict[str, float]:
+def named_parts_by_place(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
     """The parts of an error place by place, in short words."""
     names = place_names(experiment.problem)
-    parts = {f"misread {name}": part for name, part in zip(names, blame.misread, strict=True)} | {
-        "wrong": blame.wrong,
-        "misvalued": blame.misvalued,
-        "shift": blame.shift,
+    named = {f"misread {name}": part for name, part in zip(names, parts.misread, strict=True)} | {
+        "wrong": parts.wrong,
+        "misvalued": parts.misvalued,
+        "shift": parts.shift,
     }
-    return parts | ({"interplay": blame.interplay} if len(names) > 1 else {})
+    return named | ({"interplay": parts.interplay} if len(names) > 1 else {})
 
 
 def _not_recorded(experiment: Experiment) -> str:

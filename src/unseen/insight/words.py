@@ -39,7 +39,7 @@ def place_names(problem: Problem) -> tuple[str, ...]:
     return tuple(f"place {place}" for place in range(1, problem.length + 1))
 
 
-def in_signs(combination: Sequence[int | None]) -> str:
+def format_combination(combination: Sequence[int | None]) -> str:
     """A combination as people write it: (3, 8), or 3 + 8 with its sign; … where any digit goes."""
     said = ["…" if value is None else SIGNS.get(value, str(value)) for value in combination]
     if any(value in SIGNS for value in combination):
@@ -47,7 +47,7 @@ def in_signs(combination: Sequence[int | None]) -> str:
     return f"({', '.join(said)})" if len(said) > 1 else said[0]
 
 
-def percent(share: float, digits: int = 1) -> str:
+def format_percent(share: float, digits: int = 1) -> str:
     """A share as people read it."""
     if math.isnan(share):
         return "no number"
@@ -55,13 +55,13 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{figure:.{digits}f} %".replace("-", "−")
 
 
-def decimal(value: float, digits: int = 2) -> str:
+def format_decimal(value: float, digits: int = 2) -> str:
     """A number as people read it; a dash where there is none."""
     if not math.isfinite(value):
         return "—"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
-def plural(count: int, thing: str) -> str:
+def format_count(count: int, thing: str) -> str:
     """So many of a thing."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches, render_pictures
-from unseen.problem.symbols import Handwriting
+from unseen.problem.symbols import SymbolImages
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -77,14 +77,14 @@ def oracle(seen: Samples, table: Combinations, streams: Streams) -> Predictor:
 
     from unseen.learning.evaluation import EVALUATION_BATCH, to_input
 
-    labels = np.unique(seen.handwriting.labels)
+    labels = np.unique(seen.symbols.labels)
     cpu = torch.device("cpu")
-    classifier = _trained_classifier(seen.handwriting, labels, streams)
+    classifier = _trained_classifier(seen.symbols, labels, streams)
     places = [np.unique(column) for column in table.digits.T]
 
     @torch.inference_mode()
     def predict(samples: Samples) -> NDArray[np.float32]:
-        images = samples.handwriting.images
+        images = samples.symbols.images
         used, where = np.unique(samples.images, return_inverse=True)
         scores = np.concatenate(
             [
@@ -106,7 +106,7 @@ def oracle(seen: Samples, table: Combinations, streams: Streams) -> Predictor:
 
 
 def _trained_classifier(
-    handwriting: Handwriting, labels: NDArray[np.uint8], streams: Streams
+    handwriting: SymbolImages, labels: NDArray[np.uint8], streams: Streams
 ) -> nn.Module:
     """The encoder of `towers`, trained to name single symbols."""
     import torch

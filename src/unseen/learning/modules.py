@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 
-class Answering(nn.Module):
+class RescaledOutput(nn.Module):
     """A network whose output is read in the answers' own scale.
 
     Training sees the answers' mean and spread taken off, and everything after it sees answers.
@@ -26,11 +26,11 @@ class Answering(nn.Module):
         return self.mean + self.spread * outputs.flatten().float()
 
 
-def laid_out_for_speed(model: Answering) -> Answering:
+def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:
     """The model with channels last: convolutions and pooling on a CPU take half the time."""
     if any(weights.ndim == 5 for weights in (*model.parameters(), *model.buffers())):
         return model  # kernels of volumes, in a network of one's own, cannot lie so
-    laid_out: Answering = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    laid_out: RescaledOutput = model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return laid_out
 
 

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from unseen.errors import UnseenError
-from unseen.learning.modules import Answering, laid_out_for_speed, saved_weights
+from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.training import TrainingSettings, TrainingState, autocast, step_down
 
@@ -44,7 +44,7 @@ def check_own(
         network = build_own(training.model, length, height, width)
         _try_to_answer(training.model, network, height, width)
         # as a run does with it: else hours later it would fail
-        answering = laid_out_for_speed(Answering(network))
+        answering = laid_out_for_speed(RescaledOutput(network))
         _try_to_learn(training, answering, batch_sizes, height, width)
         answering.eval()
         with faults_told(f"once trained, {_on_pictures(training.model, 1, height, width)}"):
@@ -70,7 +70,7 @@ def _try_to_answer(model: str, network: nn.Module, height: int, width: int) -> N
 
 def _try_to_learn(
     training: TrainingSettings,
-    answering: Answering,
+    answering: RescaledOutput,
     batch_sizes: Collection[int],
     height: int,
     width: int,
@@ -142,9 +142,9 @@ def faults_told(what: str) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise
-        raise UnseenError(f"{what}: {_in_short(error)}") from error
+        raise UnseenError(f"{what}: {_first_line(error)}") from error
 
 
-def _in_short(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

@@ -18,7 +18,7 @@ from unseen.learning.distortion import distort
 from unseen.learning.evaluation import to_input
 from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
-from unseen.learning.modules import Answering, laid_out_for_speed
+from unseen.learning.modules import RescaledOutput, laid_out_for_speed
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures
@@ -61,7 +61,7 @@ class TrainingState:
     No random state is among it: every epoch draws from a stream of its own.
     """
 
-    model: Answering
+    model: RescaledOutput
     optimizer: Optimizer
     losses: list[float] = field(default_factory=list)  # of each finished epoch
     seconds: float = 0.0  # spent so far
@@ -121,14 +121,14 @@ def start_training(
 ) -> TrainingState:
     """A network with its first weights, and its optimiser."""
     length = samples.images.shape[1]
-    height, symbol_width = samples.handwriting.images.shape[1:]
+    height, symbol_width = samples.symbols.images.shape[1:]
     with seeded(streams.integer("weights"), device):
         network = find_network(training.model).build(length, height, length * symbol_width)
     mean, spread = 0.0, 1.0
     if training.scale_answers:
         mean = float(samples.answers.mean())
         spread = float(samples.answers.std()) or 1.0
-    model = laid_out_for_speed(Answering(network, mean, spread).to(device))
+    model = laid_out_for_speed(RescaledOutput(network, mean, spread).to(device))
     optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
     return TrainingState(model, optimizer)
 
@@ -185,7 +185,7 @@ def training_pictures(
     """A batch as a network takes it, each symbol distorted by itself where that is asked for."""
     if distortion == 0:
         return to_input(render_pictures(samples, rows), device)
-    symbols = samples.handwriting.images[samples.images[rows]]  # (n, length, height, width)
+    symbols = samples.symbols.images[samples.images[rows]]  # (n, length, height, width)
     count, length, height, width = symbols.shape
     flat = to_input(symbols.reshape(-1, height, width), device)
     panels = distort(flat, distortion).view(count, length, height, width)

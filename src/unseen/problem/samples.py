@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.problem.symbols import Handwriting
+from unseen.problem.symbols import SymbolImages
 
 # so that a million samples need no more memory on the way than their indices
 DRAWN_AT_ONCE = 50_000
@@ -25,7 +25,7 @@ class Combinations:
 class Samples:
     """Which images stand side by side in each sample, and what the answer is."""
 
-    handwriting: Handwriting
+    symbols: SymbolImages
     images: NDArray[np.int32]  # (n, length) rows of the handwriting
     combinations: NDArray[np.int32]  # (n,) rows of the table of combinations
     answers: NDArray[np.int32]  # (n,) signed
@@ -35,7 +35,7 @@ class Samples:
 
     def used_images(self) -> set[int]:
         """The numbers, in the whole bank, of all images that stand in some sample."""
-        return set(self.handwriting.numbers[np.unique(self.images)].tolist())
+        return set(self.symbols.numbers[np.unique(self.images)].tolist())
 
     def used_combinations(self) -> set[int]:
         """The rows of all combinations that have some sample."""
@@ -43,15 +43,13 @@ class Samples:
 
     def some(self, rows: NDArray[np.intp]) -> "Samples":
         """The samples of the given rows."""
-        return Samples(
-            self.handwriting, self.images[rows], self.combinations[rows], self.answers[rows]
-        )
+        return Samples(self.symbols, self.images[rows], self.combinations[rows], self.answers[rows])
 
 
 def draw_samples(
     combinations: Combinations,
     rows: NDArray[np.intp],
-    handwriting: Handwriting,
+    handwriting: SymbolImages,
     samples_per_combination: int,
     rng: np.random.Generator,
 ) -> Samples:
@@ -68,7 +66,7 @@ def draw_samples(
 
 def render_pictures(samples: Samples, rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.uint8]:
     """The pictures of some samples, digits side by side: (n, height, length · width)."""
-    panels = samples.handwriting.images[samples.images[rows]]  # (n, length, height, width)
+    panels = samples.symbols.images[samples.images[rows]]  # (n, length, height, width)
     count, length, height, width = panels.shape
     return panels.transpose(0, 2, 1, 3).reshape(count, height, length * width)
 

@@ -26,7 +26,7 @@ DEVELOPMENT_SHARE = 6  # one image in six, as 10,000 of MNIST's 60,000
 
 
 @dataclass(frozen=True)
-class Handwriting:
+class SymbolImages:
     """Images with their labels: one half of a bank."""
 
     images: NDArray[np.uint8]  # (n, height, width)
@@ -49,16 +49,16 @@ class Handwriting:
     def values(self) -> tuple[int, ...]:
         return tuple(int(label) for label in np.unique(self.labels))
 
-    def only(self, rows: NDArray[np.intp]) -> "Handwriting":
-        return Handwriting(self.images[rows], self.labels[rows], self.numbers[rows])
+    def only(self, rows: NDArray[np.intp]) -> "SymbolImages":
+        return SymbolImages(self.images[rows], self.labels[rows], self.numbers[rows])
 
 
 @dataclass(frozen=True)
 class SymbolBank:
     """A symbol set: what each of its images is worth, and who wrote it for which half."""
 
-    train: Handwriting
-    test: Handwriting
+    train: SymbolImages
+    test: SymbolImages
     sha256: str
 
     @property
@@ -84,7 +84,7 @@ def development_bank(bank: SymbolBank) -> SymbolBank:
 
 def with_signs(bank: SymbolBank, shown: Sequence[str]) -> SymbolBank:
     """The bank and images of some operator signs, under their own labels."""
-    from unseen.problem.drawn import signs
+    from unseen.problem.synthetic import signs
 
     halves = signs(shown)
     height, width = bank.train.images.shape[1:]
@@ -101,8 +101,8 @@ def with_signs(bank: SymbolBank, shown: Sequence[str]) -> SymbolBank:
     )
 
 
-def _joined(one: Handwriting, other: Handwriting) -> Handwriting:
-    return Handwriting(
+def _joined(one: SymbolImages, other: SymbolImages) -> SymbolImages:
+    return SymbolImages(
         np.concatenate([one.images, other.images]),
         np.concatenate([one.labels, other.labels]),
         np.concatenate([one.numbers, other.numbers]),
@@ -154,7 +154,7 @@ def read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
     return bank, sums
 
 
-def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> Handwriting:
+def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> SymbolImages:
     images_file, labels_file = f"{half}-images-idx3-ubyte", f"{half}-labels-idx1-ubyte"
     images, labels = arrays[images_file], arrays[labels_file]
     if len(images) != len(labels):
@@ -162,7 +162,7 @@ def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> Handwr
             f"{paths[images_file]} has {len(images):,} images, but "
             f"{paths[labels_file]} has {len(labels):,} labels"
         )
-    return Handwriting(images, labels, np.arange(len(images)))
+    return SymbolImages(images, labels, np.arange(len(images)))
 
 
 def _check_halves(bank: SymbolBank, folder: Path) -> None:
@@ -185,23 +185,23 @@ def symbols_sha256(symbols: str) -> str:
     """What a symbol set holds, as one sum; the same files elsewhere have the same."""
     if symbols == "mnist":
         return MNIST_BANK_SHA256
-    from unseen.problem.drawn import DRAWN_SHA256
+    from unseen.problem.synthetic import DRAWN_SHA256
 
     return DRAWN_SHA256.get(symbols) or load_symbols(symbols).sha256
 
 
 def dominoes() -> SymbolBank:
     """Pips to count, 0 to 9, as on dominoes, drawn by the program with jitter."""
-    from unseen.problem import drawn
+    from unseen.problem import synthetic
 
-    return drawn.dominoes()
+    return synthetic.dominoes()
 
 
 def printed() -> SymbolBank:
     """Printed digits of many sizes and slants; other fonts in the test half."""
-    from unseen.problem import drawn
+    from unseen.problem import synthetic
 
-    return drawn.printed()
+    return synthetic.printed()
 
 
 def fashion_mnist() -> SymbolBank:

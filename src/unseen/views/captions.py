@@ -4,7 +4,13 @@ import math
 
 from unseen.insight.statistics import Spread
 from unseen.insight.summary import Summary
-from unseen.insight.words import combinations_word, decimal, in_signs, percent, place_names
+from unseen.insight.words import (
+    combinations_word,
+    format_combination,
+    format_decimal,
+    format_percent,
+    place_names,
+)
 from unseen.views.grid import grid_of
 
 
@@ -25,7 +31,7 @@ def ruler(summary: Summary) -> str:
 
 def grid(summary: Summary) -> str:
     ordered = sorted(summary.scores, key=lambda score: (score.rounded, score.row))
-    worst = ", ".join(in_signs(score.combination) for score in ordered[:3])
+    worst = ", ".join(format_combination(score.combination) for score in ordered[:3])
     words = (
         "Each cell is answered by the network that had never seen that combination; the number "
         f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
@@ -83,45 +89,47 @@ def number_line(summary: Summary) -> str:
     if math.isfinite(structure.score.mean):
         words.append(
             f"On unseen combinations these values add up to the networks' answers with a score of "
-            f"{in_short(structure.score)} (1: all is a sum of values, 0: nothing is; "
+            f"{format_spread(structure.score)} (1: all is a sum of values, 0: nothing is; "
             f"the true answers have {structure.true_score:.3f})."
         )
     if structure.mirror is not None:
         turning = "Swapping" if len(summary.places) == 2 else "Reversing"
-        words.append(f"{turning} the digits moves an answer by {in_short(structure.mirror)}.")
+        words.append(f"{turning} the digits moves an answer by {format_spread(structure.mirror)}.")
     return " ".join(words)
 
 
-def in_short(figure: Spread) -> str:
+def format_spread(figure: Spread) -> str:
     """A mean with its deviation between folds."""
-    deviation = "" if figure.deviation is None else f" ± {decimal(figure.deviation, 3)}"
-    return decimal(figure.mean, 3) + deviation
+    deviation = "" if figure.deviation is None else f" ± {format_decimal(figure.deviation, 3)}"
+    return format_decimal(figure.mean, 3) + deviation
 
 
 def attribution(summary: Summary) -> str:
-    blame = summary.blame
-    if blame is None:
+    parts = summary.error_parts
+    if parts is None:
         return ""
     names = place_names(summary.experiment.problem)
     misread = ", ".join(
-        f"{name} {decimal(part, 3)}" for name, part in zip(names, blame.misread, strict=True)
+        f"{name} {format_decimal(part, 3)}" for name, part in zip(names, parts.misread, strict=True)
+    )
+    mse, wrong, misvalued, shift, interplay = (
+        format_decimal(part, 3)
+        for part in (parts.mse, parts.wrong, parts.misvalued, parts.shift, parts.interplay)
     )
     return (
-        f"A mean squared error of {decimal(blame.mse, 3)} on {_asked(summary)}, split exactly by "
-        f"showing {summary.blame_images} images in each place beside all others: other pictures "
-        "than those of the tables. Misread: what "
-        f"depends on the image in one place ({misread}). Wrong: what all images have in common "
-        f"({decimal(blame.wrong, 3)}), less what seen combinations have as well: digits worth too "
-        f"much or too little to the network ({decimal(blame.misvalued, 3)}) and a shift of all "
-        f"answers ({decimal(blame.shift, 3)}). Interplay: the rest "
-        f"({decimal(blame.interplay, 3)}). "
+        f"A mean squared error of {mse} on {_asked(summary)}, split exactly by showing "
+        f"{summary.images_per_place} images in each place beside all others: other pictures than "
+        "those of the tables. Misread: what depends on the image in one place "
+        f"({misread}). Wrong: what all images have in common ({wrong}), less what seen "
+        "combinations have as well: digits worth too much or too little to the network "
+        f"({misvalued}) and a shift of all answers ({shift}). Interplay: the rest ({interplay}). "
         "A part near 0 may come out below it."
     )
 
 
 def _asked(summary: Summary) -> str:
     """Whose errors were split: longer combinations are too many for all of them."""
-    asked, known = len(summary.blames), len(summary.scores)
+    asked, known = len(summary.error_parts_by_unit), len(summary.scores)
     return (
         f"{asked:,} of {known:,} unseen combinations"
         if 0 < asked < known
@@ -133,7 +141,7 @@ def probes(summary: Summary) -> str:
     if not summary.probes:
         return ""
     last = ", ".join(
-        f"{name} {percent(place.mean)}"
+        f"{name} {format_percent(place.mean)}"
         for name, place in zip(
             place_names(summary.experiment.problem), summary.probes[-1].places, strict=True
         )

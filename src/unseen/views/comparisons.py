@@ -16,9 +16,9 @@ from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
 from unseen.insight.summary import Summary
-from unseen.insight.words import plural
+from unseen.insight.words import format_count
 from unseen.views.json_view import interval_json, number
-from unseen.views.tables import in_figures
+from unseen.views.tables import format_measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def _table(
     for summary, compared in zip(summaries, (None, *comparisons), strict=True):
         table.add_row(
             Text(summary.run),
-            in_figures(measure, getattr(summary, measure).mean),
+            format_measure(measure, getattr(summary, measure).mean),
             *(_compared(getattr(compared, measure), measure) if compared else ()),
         )
     return table
@@ -77,10 +77,10 @@ def difference(compared: Comparison, measure: str) -> tuple[str, str, str]:
         f"{scale * value:+.{digits}f}" if math.isfinite(value) else "nan"
         for value in (compared.difference, compared.interval.low, compared.interval.high)
     )
-    return at, f"{low} to {high}", p_words(compared.p_value)
+    return at, f"{low} to {high}", format_p_value(compared.p_value)
 
 
-def p_words(p_value: float) -> str:
+def format_p_value(p_value: float) -> str:
     if math.isnan(p_value):
         return "nan"
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
@@ -95,7 +95,8 @@ def _some_left_out(summaries: Sequence[Summary], comparisons: Sequence[RunCompar
 def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> list[str]:
     first = comparisons[0].first
     paired = {
-        f"{plural(each.rounded.combinations, 'combination')} in {plural(each.folds, 'fold')}"
+        f"{format_count(each.rounded.combinations, 'combination')} "
+        f"in {format_count(each.folds, 'fold')}"
         for each in comparisons
     }
     return [
@@ -174,7 +175,7 @@ def draw_comparison(comparisons: Sequence[RunComparison]) -> "Figure":
 def _draw_differences(
     place: "Axes", compared: Sequence[Comparison], scale: float, label: str
 ) -> None:
-    from unseen.views.drawings import BLUE, FAINT
+    from unseen.views.plots import BLUE, FAINT
 
     place.axvline(0, color=FAINT, linewidth=1)
     for at, each in enumerate(compared):

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from unseen.files import make_folder, write_whole
 from unseen.insight.summary import Summary
-from unseen.views import captions, drawings
-from unseen.views.drawings import BLUE, FAINT, GREEN, INK, ORANGE, PINK
+from unseen.views import captions, plots
+from unseen.views.plots import BLUE, FAINT, GREEN, INK, ORANGE, PINK
 
 # the page gives each another colour by night
 PAGE_COLOURS = {
@@ -100,16 +100,14 @@ def save_figures(summary: Summary, folder: Path) -> list[Path]:
 
 
 FIGURES: Mapping[str, Drawing] = {
-    "ruler": Drawing("Between memory and composition", drawings.ruler, captions.ruler),
-    "grid": Drawing("Every combination, when it was unseen", drawings.grid, captions.grid),
+    "ruler": Drawing("Between memory and composition", plots.ruler, captions.ruler),
+    "grid": Drawing("Every combination, when it was unseen", plots.grid, captions.grid),
     "quadrants": Drawing(
-        "New combinations, or new handwriting?", drawings.quadrants, captions.quadrants
+        "New combinations, or new handwriting?", plots.quadrants, captions.quadrants
     ),
-    "curves": Drawing("Learning, epoch by epoch", drawings.curves, captions.curves),
-    "predictions": Drawing(
-        "Predictions against answers", drawings.predictions, captions.predictions
-    ),
-    "number-line": Drawing("What is each digit worth?", drawings.number_line, captions.number_line),
-    "attribution": Drawing("Whose fault is an error?", drawings.attribution, captions.attribution),
-    "probes": Drawing("Where are the digits read?", drawings.probes, captions.probes),
+    "curves": Drawing("Learning, epoch by epoch", plots.curves, captions.curves),
+    "predictions": Drawing("Predictions against answers", plots.predictions, captions.predictions),
+    "number-line": Drawing("What is each digit worth?", plots.number_line, captions.number_line),
+    "attribution": Drawing("Whose fault is an error?", plots.attribution, captions.attribution),
+    "probes": Drawing("Where are the digits read?", plots.probes, captions.probes),
 }

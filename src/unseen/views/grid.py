@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from unseen.insight.attribution import mean_blame
+from unseen.insight.error_parts import mean_error_parts
 from unseen.insight.summary import Score, Summary
-from unseen.insight.verdict import error_figures
-from unseen.insight.words import decimal, in_signs, percent, place_names
+from unseen.insight.verdict import named_parts_by_place
+from unseen.insight.words import (
+    format_combination,
+    format_decimal,
+    format_percent,
+    place_names,
+)
 from unseen.problem.operations import SIGNS
 
 
@@ -29,17 +34,17 @@ class Cell:
         """What is said of a cell when one points at it."""
         if not self.scores:
             return f"{self.name}: not unseen in any fold that is done"
-        right = percent(fmean(score.rounded for score in self.scores))
+        right = format_percent(fmean(score.rounded for score in self.scores))
         mse = fmean(score.mse for score in self.scores)
         folds = ", ".join(str(fold) for fold in sorted({score.fold for score in self.scores}))
         if len({score.row for score in self.scores}) > 1:
-            mean_of = f"over {len(self.scores)} combinations, MSE {decimal(mse, 3)}"
+            mean_of = f"over {len(self.scores)} combinations, MSE {format_decimal(mse, 3)}"
             return f"{self.name}: {right} right {mean_of}"
         mean = fmean(score.mean for score in self.scores)
         return (
-            f"{self.name} = {decimal(self.scores[0].answer, 0)}: {right} right, "
-            f"mean answer {decimal(mean)}, "
-            f"MSE {decimal(mse, 3)}, unseen in fold {folds}{self.made_of}"
+            f"{self.name} = {format_decimal(self.scores[0].answer, 0)}: {right} right, "
+            f"mean answer {format_decimal(mean)}, "
+            f"MSE {format_decimal(mse, 3)}, unseen in fold {folds}{self.made_of}"
         )
 
 
@@ -109,7 +114,7 @@ def _slice(
 
     def cell(left: int | None, right: int | None) -> Cell:
         known = {top: value, row: left, column: right}
-        name = in_signs([known.get(at) for at in range(len(summary.places))])
+        name = format_combination([known.get(at) for at in range(len(summary.places))])
         scores = tuple(found.get((value, left, right), ()))
         return Cell(name, scores, _made_of(scores, summary))
 
@@ -124,14 +129,16 @@ def _slice(
 def _made_of(scores: Sequence[Score], summary: Summary) -> str:
     """The parts of a combination's error, the mean where it was unseen in several folds."""
     units = [(score.fold, score.row) for score in scores]
-    blames = [summary.blames[unit] for unit in units if unit in summary.blames]
-    if not blames or len({row for _, row in units}) > 1:
+    known = [summary.error_parts_by_unit.get(unit) for unit in units]
+    parts = [each for each in known if each is not None]
+    if not parts or len({row for _, row in units}) > 1:
         return ""
-    blame = mean_blame(blames)
-    if not math.isfinite(blame.mse):
+    mean = mean_error_parts(parts)
+    if not math.isfinite(mean.mse):
         return ""
-    parts = error_figures(summary.experiment, blame)
-    return "; its error: " + ", ".join(f"{name} {decimal(part)}" for name, part in parts.items())
+    named = named_parts_by_place(summary.experiment, mean)
+    said = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
+    return f"; its error: {said}"
 
 
 def _title(value: int | None) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.insight.intervals import Interval
-from unseen.insight.published import PAPER_MEAN, is_the_papers_problem
+from unseen.insight.paper_results import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.statistics import MEASURES, Spread, over_folds
+from unseen.insight.structure import Structure
 from unseen.insight.summary import Score, Summary
-from unseen.insight.values import Structure
-from unseen.insight.verdict import error_figures
+from unseen.insight.verdict import named_parts_by_place
 from unseen.insight.words import place_names
 from unseen.problem.operations import spelled
 
@@ -72,31 +72,35 @@ def insight_json(summary: Summary) -> dict[str, Any]:
 
 def attribution_json(summary: Summary) -> dict[str, Any] | None:
     """The mean squared error of unseen combinations and its parts."""
-    blame = summary.blame
-    if blame is None:
+    parts = summary.error_parts
+    if parts is None:
         return None
     names = place_names(summary.experiment.problem)
     return {
-        "images": summary.blame_images,
-        "mse": number(blame.mse),
-        "misread": {name: number(part) for name, part in zip(names, blame.misread, strict=True)},
-        "wrong": number(blame.wrong),
-        "misvalued": number(blame.misvalued),
-        "shift": number(blame.shift),
-        "interplay": number(blame.interplay),
+        "images": summary.images_per_place,
+        "mse": number(parts.mse),
+        "misread": {name: number(part) for name, part in zip(names, parts.misread, strict=True)},
+        "wrong": number(parts.wrong),
+        "misvalued": number(parts.misvalued),
+        "shift": number(parts.shift),
+        "interplay": number(parts.interplay),
         "combinations": [
             {"fold": score.fold, "combination": spelled(score.combination)}
-            | {name: number(part) for name, part in parts.items()}
+            | {name: number(part) for name, part in named.items()}
             for score in summary.scores
-            if (parts := _parts_of(score, summary))
+            if (named := _parts_of(score, summary))
         ],
     }
 
 
 def _parts_of(score: Score, summary: Summary) -> dict[str, float]:
     """The mean squared error of a combination and its parts; empty where it was not split."""
-    blame = summary.blames.get((score.fold, score.row))
-    return {} if blame is None else {"mse": blame.mse} | error_figures(summary.experiment, blame)
+    parts = summary.error_parts_by_unit.get((score.fold, score.row))
+    return (
+        {}
+        if parts is None
+        else {"mse": parts.mse} | named_parts_by_place(summary.experiment, parts)
+    )
 
 
 def structure_json(structure: Structure) -> dict[str, Any]:

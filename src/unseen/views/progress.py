@@ -13,12 +13,12 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from unseen.experiments.cross_validation import Note, Standing
-from unseen.experiments.run_folder import FoldStanding
+from unseen.experiments.cross_validation import Note, RunProgress
+from unseen.experiments.run_folder import FoldProgress
 
 
 def watch(
-    events: Iterable[Note | Standing], folds: int, epochs: int, console: Console, *, quiet: bool
+    events: Iterable[Note | RunProgress], folds: int, epochs: int, console: Console, *, quiet: bool
 ) -> None:
     """Follow a cross-validation to its end, showing bars and telling notes."""
     display = Progress(
@@ -41,7 +41,7 @@ def watch(
                     style = "yellow" if event.urgent else "dim"
                     console.print(Text(event.text, style=style), soft_wrap=True)
                 continue
-            under_way = sum(epochs_so_far(standing) for standing in event.running.values())
+            under_way = sum(epochs_so_far(progress) for progress in event.running.values())
             display.update(
                 whole,
                 completed=len(event.done) * epochs + under_way,
@@ -49,11 +49,13 @@ def watch(
             )
             for fold in bars.keys() - event.running.keys():
                 display.remove_task(bars.pop(fold))
-            for fold, standing in sorted(event.running.items()):
+            for fold, progress in sorted(event.running.items()):
                 if fold not in bars:
                     bars[fold] = display.add_task(f"fold {fold}", total=epochs, said="")
                 display.update(
-                    bars[fold], completed=epochs_so_far(standing), said=in_short(standing, epochs)
+                    bars[fold],
+                    completed=epochs_so_far(progress),
+                    said=format_progress(progress, epochs),
                 )
 
 
@@ -80,11 +82,11 @@ def show_download(
         fetch(tell)
 
 
-def epochs_so_far(standing: FoldStanding) -> float:
-    return standing.epochs_done + standing.epoch_share
+def epochs_so_far(progress: FoldProgress) -> float:
+    return progress.epochs_done + progress.epoch_share
 
 
-def in_short(standing: FoldStanding, epochs: int) -> str:
-    epoch = min(standing.epochs_done + 1, epochs)
-    loss = "-" if standing.loss is None else f"{standing.loss:.3f}"
+def format_progress(progress: FoldProgress, epochs: int) -> str:
+    epoch = min(progress.epochs_done + 1, epochs)
+    loss = "-" if progress.loss is None else f"{progress.loss:.3f}"
     return f"epoch {epoch} of {epochs}, loss {loss}"

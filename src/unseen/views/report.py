@@ -9,15 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.experiments.repeating import command_of
+from unseen.experiments.repeat_command import command_of
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.insight.evidence import Evidence
 from unseen.insight.examples import example_groups
 from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.words import answers_word, combinations_word, decimal, in_signs, percent
-from unseen.views.captions import in_short
+from unseen.insight.words import (
+    answers_word,
+    combinations_word,
+    format_combination,
+    format_decimal,
+    format_percent,
+)
+from unseen.views.captions import format_spread
 from unseen.views.grid import Cell, grid_of
-from unseen.views.tables import describe, fold_tables, footnote, in_figures
+from unseen.views.tables import describe, fold_tables, footnote, format_measure
 
 TEMPLATE = "report.html.jinja"
 NOT_RECORDED = (
@@ -66,11 +72,11 @@ def _template() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "percent": percent,
-        "in_signs": in_signs,
+        "percent": format_percent,
+        "format_combination": format_combination,
         "cell_style": cell_style,
         "png": as_data_uri,
-        "number": decimal,
+        "number": format_decimal,
     }
     return environment.get_template(TEMPLATE)
 
@@ -101,7 +107,7 @@ def done_words(summary: Summary) -> str:
 def test_error_words(summary: Summary) -> str:
     """The mean squared error over combinations; nothing where it has no interval."""
     mean, low, high = (
-        decimal(value, 4) for value in (summary.mse.mean, summary.mse.low, summary.mse.high)
+        format_decimal(value, 4) for value in (summary.mse.mean, summary.mse.low, summary.mse.high)
     )
     if not math.isfinite(summary.mse.low):
         return ""
@@ -125,7 +131,7 @@ def missing_words(summary: Summary, deep_words: str) -> Mapping[str, str]:
         "quadrants": NOT_RECORDED,
         "predictions": "The predictions are no numbers.",
         "number-line": NOT_RECORDED if summary.structure is None else digits,
-        "attribution": NOT_RECORDED if summary.blame is None else errors,
+        "attribution": NOT_RECORDED if summary.error_parts is None else errors,
         "probes": probes,
     }
 
@@ -141,9 +147,9 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     return [
         (
             names[name],
-            in_figures("rounded", summary.quadrants[name]["rounded"].mean),
-            decimal(summary.quadrants[name]["mse"].mean, 4),
-            decimal(summary.quadrants[name]["mean_error"].mean, 3),
+            format_measure("rounded", summary.quadrants[name]["rounded"].mean),
+            format_decimal(summary.quadrants[name]["mse"].mean, 4),
+            format_decimal(summary.quadrants[name]["mean_error"].mean, 3),
         )
         for name in QUADRANTS
         if name in summary.quadrants
@@ -155,8 +161,8 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     rows = [
         (
             name,
-            in_figures("rounded", reference.rounded.mean),
-            decimal(reference.test_mse.mean, 4),
+            format_measure("rounded", reference.rounded.mean),
+            format_decimal(reference.test_mse.mean, 4),
             str(reference.folds),
         )
         for name, reference in summary.baselines.items()
@@ -164,8 +170,8 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     ]
     ours = (
         "this run",
-        in_figures("rounded", summary.spreads["rounded"].mean),
-        decimal(summary.spreads["test_mse"].mean, 4),
+        format_measure("rounded", summary.spreads["rounded"].mean),
+        format_decimal(summary.spreads["test_mse"].mean, 4),
         str(len(summary.results)),
     )
     return [*rows, ours] if rows else []
@@ -185,7 +191,7 @@ def structure_rows(summary: Summary) -> list[tuple[str, str]]:
     if structure.mirror is not None:
         both = "(a, b) and (b, a)" if len(summary.places) == 2 else "a combination and its reversal"
         named[f"gap between {both}"] = structure.mirror
-    rows = [(name, in_short(figure)) for name, figure in named.items()]
+    rows = [(name, format_spread(figure)) for name, figure in named.items()]
     return [*rows, *unshifted_rows(summary)]
 
 
@@ -196,8 +202,8 @@ def unshifted_rows(summary: Summary) -> list[tuple[str, str]]:
     right, error = summary.unshifted["rounded"], summary.unshifted["test_mse"]
     taken_off = "with the mean error on seen combinations in training handwriting taken off"
     return [
-        (f"rounding on unseen combinations {taken_off}", in_figures("rounded", right.mean)),
-        (f"test MSE {taken_off}", in_short(error)),
+        (f"rounding on unseen combinations {taken_off}", format_measure("rounded", right.mean)),
+        (f"test MSE {taken_off}", format_spread(error)),
     ]
 
 
@@ -212,7 +218,7 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
         "symbols": experiment.problem.symbols,
         SYMBOLS_SUM: symbols_sha256,
         "folds done": f"{len(summary.results)} of {summary.fold_count}",
-        "seconds a fold": decimal(summary.spreads["seconds"].mean, 1),
+        "seconds a fold": format_decimal(summary.spreads["seconds"].mean, 1),
         "device, threads": f"{experiment.device}, {experiment.threads}",
         "settings": ", ".join(
             f"{name.replace('_', ' ')} {value}" for name, value in experiment.training
@@ -225,7 +231,7 @@ def cell_style(cell: Cell) -> str:
     """The colours of a cell of the grid."""
     from matplotlib.colors import to_hex
 
-    from unseen.views.drawings import readable_on, viridis
+    from unseen.views.plots import readable_on, viridis
 
     if cell.rounded is None:
         return ""

@@ -13,14 +13,14 @@ from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.published import (
+from unseen.insight.paper_results import (
     PAPER_BY_FOLD,
     PAPER_MEAN,
     has_the_papers_folds,
     is_the_papers_problem,
 )
 from unseen.insight.statistics import Spread, over_folds, spread
-from unseen.insight.words import plural
+from unseen.insight.words import format_count
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import find_network
 
@@ -52,7 +52,7 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
         f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, "
         f"split {problem.split}; "
         f"model {training.model} ({sight(training.model)}{parameters}), "
-        f"{plural(training.epochs, 'epoch')}; {plural(len(results), folds)}, "
+        f"{format_count(training.epochs, 'epoch')}; {format_count(len(results), folds)}, "
         f"seed {experiment.seed}"
     )
 
@@ -130,9 +130,9 @@ def _cells(
 ) -> tuple[str, ...]:
     cells = [heading]
     for name, value in ours.items():
-        cells.append(in_figures(name, value))
+        cells.append(format_measure(name, value))
         if with_paper:
-            cells.append(in_figures(name, papers.get(name)))
+            cells.append(format_measure(name, papers.get(name)))
     return tuple(cells)
 
 
@@ -165,7 +165,7 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             f"{experiment.training.model} ({sight(experiment.training.model)})",
             str(experiment.training.epochs),
             f"{len(results)} dev" if experiment.problem.development else str(len(results)),
-            *(in_figures(name, ours[name].mean) for name in ("rounded", "test_mse") if ours),
+            *(format_measure(name, ours[name].mean) for name in ("rounded", "test_mse") if ours),
         )
     return table
 
@@ -177,7 +177,7 @@ def papers_spread(name: str) -> Spread:
     return Spread(printed, spread([*PAPER_BY_FOLD[name].values()]).deviation)
 
 
-def in_figures(name: str, value: float | None) -> str:
+def format_measure(name: str, value: float | None) -> str:
     """A figure as it is read: 81.19 %, or 1.1072; nothing where there is none."""
     if value is None:
         return ""

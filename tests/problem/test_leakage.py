@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from tests_tables import DIGITS, table
 
 from unseen.experiments.experiment import PAPER_SPLIT_SEED
-from unseen.problem.giveaways import (
+from unseen.problem.leakage import (
     additively_determined,
-    give_away,
+    find_leakage,
     in_words,
     multiplicatively_determined,
     rule_of,
@@ -24,7 +24,7 @@ def test_what_the_papers_folds_give_away():
     """PAPER.md: 80 unseen pairs have their mirror seen; only (9, 9) and (0, 0) are new answers."""
     problem = table()
     each = [
-        give_away(problem, fold, "additive")
+        find_leakage(problem, fold, "additive")
         for fold in split_folds("random", problem, PAPER_SPLIT_SEED)
     ]
     assert sum(fold.mirrored for fold in each) == 80
@@ -51,7 +51,7 @@ def test_the_rule_of_an_operation_is_found_in_its_answers(operation, rule):
 def test_a_digit_that_is_never_seen_in_a_place_leaves_its_answers_open(length):
     problem = table(length=length)
     for fold in split_folds("position", problem, 0)[:4]:
-        found = give_away(problem, fold, "additive")
+        found = find_leakage(problem, fold, "additive")
         assert found.new_digits == ((0, fold.number - 1),)
         assert found.undetermined == found.unseen
 
@@ -60,7 +60,7 @@ def test_disconnected_halves_leave_open_how_they_compare():
     """With even sums alone seen, a constant may move from even digits to odd ones unnoticed."""
     problem = table()
     odd = {(a, b) for a in DIGITS for b in DIGITS if (a + b) % 2}
-    assert give_away(problem, fold_without(problem, odd), "additive").undetermined == 50
+    assert find_leakage(problem, fold_without(problem, odd), "additive").undetermined == 50
 
 
 @settings(max_examples=40)
@@ -118,7 +118,7 @@ def test_any_digit_may_be_worth_zero_or_less_in_a_product(operation):
 def test_the_order_of_more_than_eight_symbols_is_told_apart():
     problem = table((0, 1), length=10)
     fold = fold_without(problem, {(0,) * 9 + (1,), (1,) * 10})
-    assert give_away(problem, fold, "additive").mirrored == 1
+    assert find_leakage(problem, fold, "additive").mirrored == 1
 
 
 def test_words_warn_where_the_answer_is_open_and_only_there():

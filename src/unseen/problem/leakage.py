@@ -19,7 +19,7 @@ WARNING = "warning: "
 
 
 @dataclass(frozen=True)
-class Giveaways:
+class Leakage:
     """How many of a fold's unseen combinations each thing is true of, and what was never seen."""
 
     fold: int
@@ -30,7 +30,7 @@ class Giveaways:
     undetermined: int | None  # by a rule of the operation's kind; None where it has none
 
 
-def give_away(table: Combinations, fold: Fold, rule: str | None) -> Giveaways:
+def find_leakage(table: Combinations, fold: Fold, rule: str | None) -> Leakage:
     """What the seen combinations of a fold say about its unseen ones, by a kind of rule."""
     seen, unseen = table.digits[fold.seen], table.digits[fold.unseen]
     new_digits = (
@@ -43,7 +43,7 @@ def give_away(table: Combinations, fold: Fold, rule: str | None) -> Giveaways:
         determined = additively_determined(seen, unseen)
     elif rule == "multiplicative":
         determined = multiplicatively_determined(seen, table.answers[fold.seen], unseen)
-    return Giveaways(
+    return Leakage(
         fold.number,
         len(unseen),
         int(_are_among(np.sort(unseen, axis=1), np.sort(seen, axis=1)).sum()),
@@ -154,7 +154,7 @@ def _hot(digits: NDArray[np.int64], labels: list[NDArray[np.int64]]) -> list[Row
 def in_words(table: Combinations, folds: list[Fold]) -> Iterator[str]:
     """What a run's folds give away together, a sentence each; the last may be a warning."""
     rule = rule_of(table)
-    each = [give_away(table, fold, rule) for fold in folds]
+    each = [find_leakage(table, fold, rule) for fold in folds]
     unseen, mirrored = (sum(getattr(f, what) for f in each) for what in ("unseen", "mirrored"))
     yield (
         f"{unseen:,} combination{'s are' if unseen > 1 else ' is'} unseen, in {len(each)} "
@@ -179,12 +179,12 @@ def in_words(table: Combinations, folds: list[Fold]) -> Iterator[str]:
         )
 
 
-def _new_answers(each: list[Giveaways]) -> str:
+def _new_answers(each: list[Leakage]) -> str:
     met = [f"{answer} (fold {fold.fold})" for fold in each for answer in fold.new_answers]
     return "all answers are seen" if not met else f"answers never seen: {_some(met)}"
 
 
-def _new_digits(each: list[Giveaways]) -> str:
+def _new_digits(each: list[Leakage]) -> str:
     met = [
         f"{spelled([digit])[0]} in place {place + 1} (fold {fold.fold})"
         for fold in each

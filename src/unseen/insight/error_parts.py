@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.insight.structure import bias, shared_errors
+from unseen.insight.digit_values import bias, shared_errors
 from unseen.problem.samples import Combinations
 
 Table = NDArray[np.floating]  # (k, ..., k): an axis for each place
@@ -31,7 +31,7 @@ class Attribution:
 
 
 @dataclass(frozen=True)
-class Blame:
+class ErrorParts:
     """The mean squared error of a fold's unseen combinations, and its parts: they sum to it.
 
     The shift is what the error would lose if all answers moved by the mean error that seen
@@ -47,10 +47,10 @@ class Blame:
     misread: tuple[float, ...]
     interplay: float
 
-    def shares(self) -> "Blame":
+    def shares(self) -> "ErrorParts":
         """Each part as a share of the error; no numbers where there is no error."""
         scale = 1 / self.mse if self.mse else np.nan
-        return Blame(
+        return ErrorParts(
             self.mse * scale,
             self.shift * scale,
             self.misvalued * scale,
@@ -103,7 +103,7 @@ def estimate(predictions: Table, answer: float) -> Attribution:
         )
 
 
-def blame_for(attribution: Attribution, shift: float, shared: float) -> Blame:
+def split_mean_error(attribution: Attribution, shift: float, shared: float) -> ErrorParts:
     """Whose fault the error of an unseen combination is.
 
     `shift` is the network's mean error on its seen combinations in test handwriting, `shared` the
@@ -114,7 +114,7 @@ def blame_for(attribution: Attribution, shift: float, shared: float) -> Blame:
     error = attribution.mean_error
     with np.errstate(all="ignore"):
         shifted, expected = (2 * each * error - each**2 for each in (shift, shared))
-        return Blame(
+        return ErrorParts(
             mse=attribution.mse,
             shift=shifted,
             misvalued=expected - shifted,
@@ -124,13 +124,13 @@ def blame_for(attribution: Attribution, shift: float, shared: float) -> Blame:
         )
 
 
-def blame_by_row(
+def error_parts_by_row(
     combinations: Combinations,
     seen: NDArray[np.bool_],
     means: NDArray[np.floating],
     rows: NDArray[np.integer],
     tables: NDArray[np.floating],
-) -> dict[int, Blame]:
+) -> dict[int, ErrorParts]:
     """Whose fault the errors of a fold's unseen combinations are: of these rows, by their tables.
 
     `means` are the mean answers to all combinations, and tell what seen ones share.
@@ -139,21 +139,21 @@ def blame_by_row(
     shift = bias(means, answers, seen)[0]
     shared = shared_errors(digits, means, answers, seen)
     return {
-        int(row): blame_for(estimate(table, float(answers[row])), shift, float(shared[row]))
+        int(row): split_mean_error(estimate(table, float(answers[row])), shift, float(shared[row]))
         for row, table in zip(rows, tables, strict=True)
     }
 
 
-def mean_blame(blames: Sequence[Blame]) -> Blame:
+def mean_error_parts(parts_by_row: Sequence[ErrorParts]) -> ErrorParts:
     """The mean over combinations, or over folds, each weighing the same."""
     with np.errstate(all="ignore"):
-        return Blame(
-            mse=float(np.mean([each.mse for each in blames])),
-            shift=float(np.mean([each.shift for each in blames])),
-            misvalued=float(np.mean([each.misvalued for each in blames])),
-            wrong=float(np.mean([each.wrong for each in blames])),
-            misread=_mean_by_place([each.misread for each in blames]),
-            interplay=float(np.mean([each.interplay for each in blames])),
+        return ErrorParts(
+            mse=float(np.mean([each.mse for each in parts_by_row])),
+            shift=float(np.mean([each.shift for each in parts_by_row])),
+            misvalued=float(np.mean([each.misvalued for each in parts_by_row])),
+            wrong=float(np.mean([each.wrong for each in parts_by_row])),
+            misread=_mean_by_place([each.misread for each in parts_by_row]),
+            interplay=float(np.mean([each.interplay for each in parts_by_row])),
         )
 
 

@@ -30,7 +30,7 @@ def command_of(experiment: Experiment, folds: Sequence[int] = ()) -> str | None:
     if changed.keys() & WITHOUT_OPTION:
         return None
     words = ["unseen", "run", experiment.name, *_options(changed, experiment.problem)]
-    return shlex.join([*words, *(["--folds", in_ranges(folds)] if folds else [])])
+    return shlex.join([*words, *(["--folds", format_folds(folds)] if folds else [])])
 
 
 def baseline_command(name: str, problem: Problem) -> str:
@@ -45,7 +45,7 @@ def baseline_command(name: str, problem: Problem) -> str:
     return command_of(preset.model_copy(update={"problem": problem})) or f"unseen run {name}"
 
 
-def in_ranges(folds: Sequence[int]) -> str:
+def format_folds(folds: Sequence[int]) -> str:
     """Fold numbers as they are typed: 1,3-5."""
     ordered = sorted(folds)
     starts = [fold for fold in ordered if fold - 1 not in ordered]

@@ -11,10 +11,10 @@ from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from unseen.insight.published import PAPER_MEAN, is_the_papers_problem
+from unseen.insight.paper_results import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.verdict import error_parts
-from unseen.insight.words import percent, place_names
+from unseen.insight.verdict import named_parts
+from unseen.insight.words import format_percent, place_names
 from unseen.views.grid import Slice, grid_of
 
 Thing = TypeVar("Thing")
@@ -68,7 +68,7 @@ def ruler(summary: Summary) -> Figure:
             low, end = 100 * summary.rounded.low, 100 * summary.rounded.high
             place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
         place.annotate(
-            percent(value), (end, at), xytext=(9, 0), textcoords="offset points",
+            format_percent(value), (end, at), xytext=(9, 0), textcoords="offset points",
             va="center", color=INK,
         )  # fmt: skip
     place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
@@ -144,7 +144,7 @@ def quadrants(summary: Summary) -> Figure | None:
         if right.deviation is not None:
             place.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
         place.annotate(
-            percent(right.mean), (at, 100 * right.mean), xytext=(13, 3),
+            format_percent(right.mean), (at, 100 * right.mean), xytext=(13, 3),
             textcoords="offset points", color=INK, fontsize=8,
         )  # fmt: skip
     place.set_xticks(range(4), [QUADRANT_NAMES[name] for name in QUADRANTS])
@@ -260,10 +260,12 @@ def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, 
             groups[-1].append(digit)
         else:
             groups.append([digit])
-    return [(fmean(worths[digit] for digit in group), in_row(sorted(group))) for group in groups]
+    return [
+        (fmean(worths[digit] for digit in group), format_digits(sorted(group))) for group in groups
+    ]
 
 
-def in_row(digits: Sequence[int]) -> str:
+def format_digits(digits: Sequence[int]) -> str:
     """Digits in a row: 2,5 or, from three in unbroken order on, 0–9."""
     if len(digits) > 2 and digits[-1] - digits[0] == len(digits) - 1:
         return f"{digits[0]}–{digits[-1]}"
@@ -272,15 +274,16 @@ def in_row(digits: Sequence[int]) -> str:
 
 def attribution(summary: Summary) -> Figure | None:
     """The mean squared error and what it is made of."""
-    if summary.blame is None or not math.isfinite(summary.blame.mse) or summary.blame.mse == 0:
+    known = summary.error_parts
+    if known is None or not math.isfinite(known.mse) or known.mse == 0:
         return None
-    shares = summary.blame.shares()
-    parts = error_parts(summary.experiment, shares)
+    shares = known.shares()
+    parts = named_parts(summary.experiment, shares)
     figure, place = axes(0.6 + 0.36 * len(parts))
     for at, share in enumerate(reversed(parts.values())):
         place.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
         place.annotate(
-            percent(share, 0), (100 * max(share, 0), at), xytext=(4, 0), va="center",
+            format_percent(share, 0), (100 * max(share, 0), at), xytext=(4, 0), va="center",
             textcoords="offset points", color=INK,
         )  # fmt: skip
     place.axvline(0, color=INK, linewidth=0.8)

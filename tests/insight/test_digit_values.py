@@ -4,8 +4,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from unseen.insight import structure
-from unseen.insight.structure import MirrorGap, additivity, bias, fit_values, mirror_gap, probe
+from unseen.insight import digit_values
+from unseen.insight.digit_values import MirrorGap, additivity, bias, fit_values, mirror_gap, probe
 
 PAIRS = np.asarray([*product(range(10), repeat=2)])
 SUMS = PAIRS.sum(axis=1)
@@ -199,7 +199,7 @@ def test_a_probe_is_scikit_learns_ridge_classifier():
     train, train_digits = a_layer(rng, 600, 30, noise=3.0)
     test, test_digits = a_layer(rng, 400, 30, noise=3.0)
     scaler = StandardScaler().fit(train.astype(np.float64))
-    theirs = RidgeClassifier(alpha=600 * structure.PENALTY_PER_SAMPLE)
+    theirs = RidgeClassifier(alpha=600 * digit_values.PENALTY_PER_SAMPLE)
     theirs.fit(scaler.transform(train), train_digits[:, 0])
     expected = theirs.score(scaler.transform(test), test_digits[:, 0])
     found = probe(train, train_digits, test, test_digits)[0]

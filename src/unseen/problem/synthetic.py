@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unseen.errors import UnseenError, unknown
 from unseen.problem.glyphs import CELLS, Reals, bitmaps, digit_curves
 from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.symbols import MNIST_SHA256, Handwriting, SymbolBank, combined_sha256
+from unseen.problem.symbols import MNIST_SHA256, SymbolBank, SymbolImages, combined_sha256
 
 Pictures = NDArray[np.uint8]  # (n, 28, 28)
 
@@ -93,7 +93,7 @@ def printed() -> SymbolBank:
     return _bank("printed", train, test)
 
 
-def signs(shown: Sequence[str]) -> tuple[Handwriting, Handwriting]:
+def signs(shown: Sequence[str]) -> tuple[SymbolImages, SymbolImages]:
     """The signs of operations as if by hand, for training and for test; × stands for "*"."""
     for sign in shown:
         if sign not in SIGN_LABELS:
@@ -127,21 +127,21 @@ def _parts(count: int) -> list[NDArray[np.intp]]:
     ]
 
 
-def _handwriting(labels: Iterable[int], drawings: Iterable[Pictures]) -> Handwriting:
+def _handwriting(labels: Iterable[int], drawings: Iterable[Pictures]) -> SymbolImages:
     """The pictures of one label after those of the other."""
     pictures = list(drawings)
     images = np.concatenate([np.empty((0, SIDE, SIDE), np.uint8), *pictures])
     repeats = [len(some) for some in pictures]
     known = [*labels]
     every_label = np.repeat(np.array(known, np.min_scalar_type(max(known, default=0))), repeats)
-    return Handwriting(images, every_label, np.arange(len(images), dtype=np.int64))
+    return SymbolImages(images, every_label, np.arange(len(images), dtype=np.int64))
 
 
-def _numbered_after(train: Handwriting, test: Handwriting) -> Handwriting:
-    return Handwriting(test.images, test.labels, test.numbers + len(train.numbers))
+def _numbered_after(train: SymbolImages, test: SymbolImages) -> SymbolImages:
+    return SymbolImages(test.images, test.labels, test.numbers + len(train.numbers))
 
 
-def _bank(name: str, train: Handwriting, test: Handwriting) -> SymbolBank:
+def _bank(name: str, train: SymbolImages, test: SymbolImages) -> SymbolBank:
     """A bank with the sum that it would have as a folder of IDX files, if that is the right one."""
     arrays = (train.images, train.labels, test.images, test.labels)
     sums = {name: _idx_sha256(array) for name, array in zip(MNIST_SHA256, arrays, strict=True)}

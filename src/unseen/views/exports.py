@@ -5,11 +5,11 @@ import io
 import re
 from collections.abc import Iterator
 
-from unseen.insight.published import PAPER_BY_FOLD, PAPER_MEAN, is_the_papers_problem
+from unseen.insight.paper_results import PAPER_BY_FOLD, PAPER_MEAN, is_the_papers_problem
 from unseen.insight.statistics import MEASURES
 from unseen.insight.summary import Summary
-from unseen.insight.verdict import error_figures
-from unseen.insight.words import in_signs, place_names
+from unseen.insight.verdict import named_parts_by_place
+from unseen.insight.words import format_combination, place_names
 from unseen.views.json_view import structure_figures
 from unseen.views.tables import FoldTable, describe, fold_tables, footnote
 
@@ -105,7 +105,7 @@ def _figures(summary: Summary) -> Iterator[Row]:
         yield from _papers_figures()
     for score in summary.scores:
         for name in ("rounded", "mean", "mse"):
-            combination = in_signs(score.combination)
+            combination = format_combination(score.combination)
             yield "combination", score.fold, combination, name, getattr(score, name)
     yield from _insights(summary)
 
@@ -124,13 +124,13 @@ def _insights(summary: Summary) -> Iterator[Row]:
 
 
 def _errors(summary: Summary) -> Iterator[Row]:
-    if summary.blame is not None:
-        for part, value in error_figures(summary.experiment, summary.blame).items():
+    if summary.error_parts is not None:
+        for part, value in named_parts_by_place(summary.experiment, summary.error_parts).items():
             yield "error", "", part, "mse", value
     for score in summary.scores:
-        if (blame := summary.blames.get((score.fold, score.row))) is not None:
-            combination = in_signs(score.combination)
-            for part, value in error_figures(summary.experiment, blame).items():
+        if (parts := summary.error_parts_by_unit.get((score.fold, score.row))) is not None:
+            combination = format_combination(score.combination)
+            for part, value in named_parts_by_place(summary.experiment, parts).items():
                 yield "error of a combination", score.fold, combination, part, value
 
 

@@ -10,7 +10,9 @@ from conftest import write_idx
 
 from unseen.errors import UnseenError
 from unseen.problem import glyphs
-from unseen.problem.drawn import (
+from unseen.problem.operations import SIGN_LABELS
+from unseen.problem.symbols import MNIST_SHA256, SymbolBank, SymbolImages, from_folder
+from unseen.problem.synthetic import (
     DRAWN_SHA256,
     PIPS,
     PRINTED_FONTS,
@@ -18,8 +20,6 @@ from unseen.problem.drawn import (
     printed,
     signs,
 )
-from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.symbols import MNIST_SHA256, Handwriting, SymbolBank, from_folder
 
 FRAME_AT_MOST = 82  # how bright a domino's frame can be: 0.32 of 255
 
@@ -42,7 +42,7 @@ def banks() -> dict[str, SymbolBank]:
     return {"dominoes": dominoes(), "printed": printed()}
 
 
-def shared_images(one: Handwriting, other: Handwriting) -> set[bytes]:
+def shared_images(one: SymbolImages, other: SymbolImages) -> set[bytes]:
     return {image.tobytes() for image in one.images} & {image.tobytes() for image in other.images}
 
 
@@ -206,7 +206,7 @@ def test_a_missing_matplotlib_is_named(monkeypatch: pytest.MonkeyPatch):
 
 def test_printed_digits_are_drawn_silently_and_without_importing_matplotlib():
     code = (
-        "import sys; from unseen.problem.drawn import printed; printed(); "
+        "import sys; from unseen.problem.synthetic import printed; printed(); "
         "assert 'matplotlib' not in sys.modules"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unseen.insight.attribution import (
+from unseen.insight.error_parts import (
     attribute,
-    blame_by_row,
-    blame_for,
+    error_parts_by_row,
     estimate,
-    mean_blame,
+    mean_error_parts,
+    split_mean_error,
 )
 from unseen.problem.samples import Combinations
 
@@ -135,40 +135,43 @@ def tables_off_by(offsets):
     ]
 
 
-def blame_of(attributions, shift=0.0, shared=None):
+def error_parts_of(attributions, shift=0.0, shared=None):
     """Of some combinations; by default seen ones with the same digits share only the shift."""
     shared = [shift] * len(attributions) if shared is None else shared
-    return mean_blame(
-        [blame_for(each, shift, error) for each, error in zip(attributions, shared, strict=True)]
+    return mean_error_parts(
+        [
+            split_mean_error(each, shift, error)
+            for each, error in zip(attributions, shared, strict=True)
+        ]
     )
 
 
 def test_a_shift_that_seen_combinations_share_is_named_apart():
-    blame = blame_of(tables_off_by([-2.0, -2.0, -2.0]), shift=-2.0)
-    assert blame.shift == pytest.approx(4)
-    assert (blame.misvalued, blame.wrong) == (pytest.approx(0), pytest.approx(0))
-    assert blame.misread == pytest.approx((1, 0))
-    assert blame.mse == pytest.approx(5)
+    parts = error_parts_of(tables_off_by([-2.0, -2.0, -2.0]), shift=-2.0)
+    assert parts.shift == pytest.approx(4)
+    assert (parts.misvalued, parts.wrong) == (pytest.approx(0), pytest.approx(0))
+    assert parts.misread == pytest.approx((1, 0))
+    assert parts.mse == pytest.approx(5)
 
 
 def test_a_wrong_answer_is_what_a_shift_leaves():
     offsets = [-2.0, -1.0, 1.0]
-    blame = blame_of(tables_off_by(offsets), shift=-2.0)
-    assert blame.wrong == pytest.approx(np.mean([0, 1, 9]))
-    assert blame.shift == pytest.approx(np.mean([4, 1, 1]) - blame.wrong)
-    assert blame.shift < 0  # unseen combinations do not share it
+    parts = error_parts_of(tables_off_by(offsets), shift=-2.0)
+    assert parts.wrong == pytest.approx(np.mean([0, 1, 9]))
+    assert parts.shift == pytest.approx(np.mean([4, 1, 1]) - parts.wrong)
+    assert parts.shift < 0  # unseen combinations do not share it
 
 
 def test_without_a_shift_the_wrong_answers_are_the_mean_of_their_squares():
-    blame = blame_of(tables_off_by([-2.0, 2.0]))
-    assert (blame.shift, blame.misvalued, blame.wrong) == (0, 0, pytest.approx(4))
+    parts = error_parts_of(tables_off_by([-2.0, 2.0]))
+    assert (parts.shift, parts.misvalued, parts.wrong) == (0, 0, pytest.approx(4))
 
 
 def test_digits_that_seen_combinations_misvalue_as_well_are_named_apart():
-    blame = blame_of(tables_off_by([-3.0, 1.0]), shift=-1.0, shared=[-3.0, 0.0])
-    assert blame.wrong == pytest.approx(np.mean([0, 1]))
-    assert blame.shift == pytest.approx(np.mean([9 - 4, 1 - 4]))
-    assert blame.misvalued == pytest.approx(np.mean([4 - 0, 4 - 1]))
+    parts = error_parts_of(tables_off_by([-3.0, 1.0]), shift=-1.0, shared=[-3.0, 0.0])
+    assert parts.wrong == pytest.approx(np.mean([0, 1]))
+    assert parts.shift == pytest.approx(np.mean([9 - 4, 1 - 4]))
+    assert parts.misvalued == pytest.approx(np.mean([4 - 0, 4 - 1]))
 
 
 PAIRS = Combinations(
@@ -179,51 +182,51 @@ UNSEEN = np.asarray([5, 11])  # (1, 1) and (2, 3)
 
 
 def rows_of(offsets):
-    """The blame of two unseen pairs, where pairs are answered wrongly by so much."""
+    """The parts of two unseen pairs, where pairs are answered wrongly by so much."""
     rng = np.random.default_rng(8)
     means = PAIRS.answers + offsets
     tables = means[UNSEEN][:, None, None] + readings(rng, 0.1)[:, None] + np.zeros(IMAGES)
     seen = ~np.isin(np.arange(16), UNSEEN)
-    return blame_by_row(PAIRS, seen, means, UNSEEN, tables)
+    return error_parts_by_row(PAIRS, seen, means, UNSEEN, tables)
 
 
 def test_a_digit_worth_too_much_everywhere_is_no_wrong_sum():
-    blames = rows_of(np.where(PAIRS.digits[:, 1] == 3, 2.0, 0.0) - (PAIRS.digits[:, 0] == 2))
-    assert {*blames} == {5, 11}
-    assert blames[11].wrong == pytest.approx(0, abs=0.01)
-    assert blames[11].misvalued + blames[11].shift == pytest.approx(1, abs=0.01)
-    assert blames[11].misread == pytest.approx((0.01, 0), abs=0.002)
-    assert blames[5].wrong == pytest.approx(0, abs=0.01)
+    parts_by_row = rows_of(np.where(PAIRS.digits[:, 1] == 3, 2.0, 0.0) - (PAIRS.digits[:, 0] == 2))
+    assert {*parts_by_row} == {5, 11}
+    assert parts_by_row[11].wrong == pytest.approx(0, abs=0.01)
+    assert parts_by_row[11].misvalued + parts_by_row[11].shift == pytest.approx(1, abs=0.01)
+    assert parts_by_row[11].misread == pytest.approx((0.01, 0), abs=0.002)
+    assert parts_by_row[5].wrong == pytest.approx(0, abs=0.01)
 
 
 def test_what_only_an_unseen_pair_has_is_a_wrong_sum():
-    blames = rows_of(np.where(np.arange(16) == 11, 2.0, 0.0))
-    assert blames[11].wrong == pytest.approx(4, abs=0.01)
-    assert (blames[11].misvalued, blames[11].shift) == (0, 0)
+    parts_by_row = rows_of(np.where(np.arange(16) == 11, 2.0, 0.0))
+    assert parts_by_row[11].wrong == pytest.approx(4, abs=0.01)
+    assert (parts_by_row[11].misvalued, parts_by_row[11].shift) == (0, 0)
 
 
 @given(st.lists(tables(), min_size=1, max_size=4), st.floats(-3, 3), st.floats(-3, 3))
 def test_the_parts_of_a_fold_sum_to_its_error(predictions, shift, digits):
     flat = [attribute(each.reshape(len(each), -1), 9) for each in predictions]
-    blame = blame_of(flat, shift, [shift + digits] * len(flat))
-    parts = [blame.shift, blame.misvalued, blame.wrong, *blame.misread, blame.interplay]
-    assert sum(parts) == pytest.approx(blame.mse, rel=1e-9)
+    parts = error_parts_of(flat, shift, [shift + digits] * len(flat))
+    summands = [parts.shift, parts.misvalued, parts.wrong, *parts.misread, parts.interplay]
+    assert sum(summands) == pytest.approx(parts.mse, rel=1e-9)
 
 
 def test_folds_are_averaged_and_shared_out():
-    blame = mean_blame([blame_of(tables_off_by([offset])) for offset in (1.0, 3.0)])
-    assert (blame.mse, blame.wrong) == (pytest.approx(6), pytest.approx(5))
-    assert blame.misread == pytest.approx((1, 0))
-    shares = blame.shares()
+    parts = mean_error_parts([error_parts_of(tables_off_by([offset])) for offset in (1.0, 3.0)])
+    assert (parts.mse, parts.wrong) == (pytest.approx(6), pytest.approx(5))
+    assert parts.misread == pytest.approx((1, 0))
+    shares = parts.shares()
     assert shares.mse == pytest.approx(1)
     assert shares.wrong == pytest.approx(5 / 6)
     assert shares.misread == pytest.approx((1 / 6, 0))
 
 
 def test_no_error_has_no_shares():
-    blame = blame_of([attribute(np.full((3, 3), 4.0), 4)])
-    assert blame.mse == 0
-    assert math.isnan(blame.shares().wrong)
+    parts = error_parts_of([attribute(np.full((3, 3), 4.0), 4)])
+    assert parts.mse == 0
+    assert math.isnan(parts.shares().wrong)
 
 
 @pytest.mark.parametrize("split", [attribute, estimate])
@@ -231,6 +234,6 @@ def test_no_error_has_no_shares():
 def test_a_network_gone_astray_is_blamed_for_nothing(split, astray):
     predictions = np.zeros((3, 3), np.float32)
     predictions[1, 2] = astray
-    blame = blame_of([split(predictions, 3)])
-    assert not any(math.isfinite(part) for part in (blame.mse, blame.wrong, blame.interplay))
-    assert len(astuple(blame.shares())) == 6
+    parts = error_parts_of([split(predictions, 3)])
+    assert not any(math.isfinite(part) for part in (parts.mse, parts.wrong, parts.interplay))
+    assert len(astuple(parts.shares())) == 6
