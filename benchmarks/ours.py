@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 
 class Ours:
     def __init__(self, precision: str) -> None:
-        self.experiment = paper().vary(training={"epochs": 1, "precision": precision})
+        self.experiment = paper().vary(epochs=1, precision=precision)
         self.streams = Streams(0, 1)
         self.trained = 0  # rows so far
 
@@ -75,14 +75,14 @@ class Ours:
     def fold(self, samples: int) -> None:
         """A fold from start to end, with checkpoints, though of one epoch only."""
         counts = {"samples_per_combination": samples, "test_samples_per_combination": 2 * samples}
-        experiment = self.experiment.vary(problem=counts)
+        experiment = self.experiment.vary(**counts)
         for progress in fold.fold_steps(experiment, 1):
             if progress.epoch_ended:
                 progress.state.to_bytes()
 
     def longer(self, length: int, samples: int) -> float:
         """Seconds a sample of one pass with the fast preset over pictures of so many digits."""
-        experiment = fast().vary(problem={"length": length, "samples_per_combination": samples})
+        experiment = fast().vary(length=length, samples=samples)
         seen, _ = fold_samples(experiment.problem, self.streams)
         state = start_training(experiment.training, seen, self.streams, CPU)
         torch.set_num_threads(1)  # as the preset has it

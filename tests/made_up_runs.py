@@ -1,20 +1,18 @@
 """Run folders of networks that were never trained: what they answer is made up by a test."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from unseen.api import Run
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import FoldOutcome, FoldResult, measured
-from unseen.experiments.measuring import combination_means, prediction_tables
-from unseen.experiments.posing import PosedProblem, pose, quadrant_samples, unseen_samples
+from unseen.experiments.fold import FittedModel, FoldOutcome, evaluate_fold
+from unseen.experiments.posing import PosedProblem, pose
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.evidence import gather
-from unseen.insight.summary import Summary, sum_up
-from unseen.learning.metrics import METRICS
-from unseen.problem.operations import spelled
+from unseen.insight.summary import Summary
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
 
@@ -92,46 +90,25 @@ def made_up_run(
 
 
 def outcome(
-    experiment: Experiment,
-    fold: int,
-    posed: PosedProblem,
-    answering: Answer,
-    *,
-    recorded: bool,
+    experiment: Experiment, fold: int, posed: PosedProblem, answering: Answer, *, recorded: bool
 ) -> FoldOutcome:
-    streams = Streams(experiment.seed, fold)
+    """What a fold whose network answers so would leave."""
 
     def answer(samples: Samples) -> np.ndarray:
         return answering(Asked(samples, posed, fold))
 
-    unseen = unseen_samples(experiment.problem, streams)
-    predictions = answer(unseen)
-    arrays = {
-        "prediction": predictions,
-        "answer": unseen.answers,
-        "combination": unseen.combinations,
-        "images": unseen.images,
-    }
-    quadrants = {}
+    losses = [2.0 / epoch for epoch in range(1, experiment.training.epochs + 1)]
+    fitted = FittedModel(answer, b"weights", parameters=7, losses=losses)
+    streams = Streams(experiment.seed, fold)
+    made = evaluate_fold(experiment, fitted, streams, started=time.perf_counter())
     if recorded:
-        arrays["means"] = combination_means(answer, posed, streams, 400)
-        arrays["table_rows"], arrays["tables"] = prediction_tables(answer, posed, streams, 100)
-        samples = quadrant_samples(experiment.problem, streams)
-        quadrants = {name: measured(answer(each), each) for name, each in samples.items()}
-    measures = {name: measure(predictions, unseen.answers) for name, measure in METRICS.items()}
-    result = FoldResult(
-        fold=fold,
-        unseen=[spelled(row) for row in posed.combinations.digits[posed.folds[fold - 1].unseen]],
-        test_mse=measures.pop("mse"),
-        train_mse=0.5,
-        **measures,
-        seconds=1.0,
-        epoch_losses=[2.0 / epoch for epoch in range(1, experiment.training.epochs + 1)],
-        parameters=7,
-        quadrants=quadrants,
+        return made
+    return replace(
+        made,
+        result=made.result.model_copy(update={"quadrants": {}}),
+        arrays=replace(made.arrays, means=None, table_rows=None, tables=None),
     )
-    return FoldOutcome(result, arrays, b"weights")
 
 
 def summary_of(folder: RunFolder) -> Summary:
-    return sum_up(gather(folder, folder.experiment(), folder.results()[0]))
+    return Run(folder).summary

@@ -132,10 +132,10 @@ def test_pictures_too_small_for_a_network_are_refused_before_the_run(preset, tmp
 
 
 def test_a_model_of_ones_own_is_tried_with_the_batches_that_a_run_has():
-    experiment = fast().vary(problem={"samples_per_combination": 5}, training={"batch_size": 449})
+    experiment = fast().vary(samples=5, batch_size=449)
     folds = [Fold(1, np.arange(10), 100), Fold(2, np.arange(20), 100)]
     assert batch_sizes(experiment, folds) == {449, 1, 400}
-    assert batch_sizes(experiment.vary(training={"batch_size": 50}), folds) == {50}
+    assert batch_sizes(experiment.vary(batch_size=50), folds) == {50}
 
 
 def test_short_memory_gets_one_clear_line(monkeypatch, capsys):

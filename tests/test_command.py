@@ -10,9 +10,9 @@ import pytest
 from conftest import SMALL, run_json, unseen, without_seconds, write_idx, write_symbols
 
 from unseen.errors import UnseenError
-from unseen.experiments.cross_validation import complete_fold
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.worker import complete_fold
 from unseen.problem.symbols import load_symbols
 
 QUADRANTS = {"seen_train", "seen_test", "unseen_train", "unseen_test"}
@@ -26,11 +26,13 @@ def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: 
     for fold in document["folds"]:
         assert fold.keys() == MEASURES | {"fold", "unseen", "quadrants", "epoch_losses", "curve"}
         assert len(fold["epoch_losses"]) == 1
-        assert fold["curve"] == []  # fast watches nothing on its way
+        assert [point.keys() for point in fold["curve"]] == 10 * [
+            {"epochs", "seconds", "seen", "unseen"}
+        ]
         assert fold["quadrants"].keys() == QUADRANTS
         assert len(fold["unseen"]) == 10
     assert document["folds"][0]["unseen"][:2] == [[0, 6], [3, 2]]
-    assert document["mean"].keys() == document["paper"].keys() == MEASURES
+    assert document["mean"].keys() == document["paper"].keys() | {"seconds"} == MEASURES
     errors = [fold["test_mse"] for fold in document["folds"]]
     assert document["mean"]["test_mse"] == pytest.approx(sum(errors) / 3)
     assert document["paper"]["rounded"] is None  # these symbols are not the paper's
@@ -88,7 +90,7 @@ def test_finished_folds_are_not_run_again_unless_asked(symbols: Path, tmp_path: 
     written = result.stat().st_mtime_ns
     assert run_json(*options, cwd=tmp_path) == first
     assert result.stat().st_mtime_ns == written
-    again = run_json(*options, "--fresh", cwd=tmp_path)
+    again = run_json(*options, "--restart", cwd=tmp_path)
     assert result.stat().st_mtime_ns > written
     assert without_seconds(again) == without_seconds(first)
 
@@ -116,9 +118,9 @@ def test_other_presets_and_networks_run(symbols: Path, tmp_path: Path, model: st
     )  # fmt: skip
     assert document["experiment"]["training"]["model"] == model
     assert document["experiment"]["training"]["optimizer"] == "adadelta"
-    assert [point.keys() for point in document["folds"][0]["curve"]] == 2 * [
-        {"seen_mse", "seen_mean_error", "unseen_mse", "unseen_mean_error", "unseen_rounded"}
-    ]
+    curve = document["folds"][0]["curve"]
+    assert curve[-1]["epochs"] == 2
+    assert curve[-1]["unseen"].keys() == {"rounded", "mse", "mean_error"}
 
 
 def test_development_folds_have_another_split(tmp_path: Path):
@@ -149,7 +151,7 @@ def test_names_with_brackets_are_shown_as_they_are(symbols: Path, tmp_path: Path
 
 
 def test_symbols_that_change_during_a_run_are_noticed(symbols: Path, tmp_path: Path):
-    experiment = fast().vary(problem={"symbols": str(symbols)})
+    experiment = fast().vary(symbols=str(symbols))
     folder = RunFolder.of(experiment, tmp_path)
     folder.create(experiment)
     write_symbols(symbols, per_label=9)
@@ -164,27 +166,27 @@ BAD_INPUT = {
     "unknown optimizer 'adam'": ["--optimizer", "adam"],
     "unknown symbols 'nowhere'": ["--symbols", "nowhere"],
     "--symbols afile is a file": ["--symbols", "afile"],
-    "fold 11 does not exist; this split has folds 1 to 10": ["--folds", "11"],
-    "fold 0 does not exist": ["--folds", "0"],
-    "'x' is no fold": ["--folds", "1,x"],
-    "3-1 runs backwards": ["--folds", "3-1"],
-    "--epochs must be at least 1, not 0": ["--epochs", "0"],
-    "--epochs must be at least 1, not -3": ["--epochs", "-3"],
-    "--learning-rate must be a finite number, not nan": ["--learning-rate", "nan"],
-    "--learning-rate must be greater than 0.0, not 0.0": ["--learning-rate", "0"],
-    "--samples must be at least 1": ["--samples", "0"],
-    "--test-samples must be at least 1": ["--test-samples", "-1"],
-    "--batch-size must be at least 1": ["--batch-size", "0"],
-    "--jobs must be at least 1": ["--jobs", "0"],
-    "--threads must be at least 1": ["--threads", "0"],
-    "--seed must be at least 0": ["--seed", "-1"],
+    "--folds 11 does not exist; this split has folds 1 to 10": ["--folds", "11"],
+    "--folds 0 does not exist": ["--folds", "0"],
+    "--folds 1,x has 'x', no fold; say it as 1,3-5": ["--folds", "1,x"],
+    "--folds 3-1 has 3-1, which runs backwards": ["--folds", "3-1"],
+    "--epochs 0 must be at least 1": ["--epochs", "0"],
+    "--epochs -3 must be at least 1": ["--epochs", "-3"],
+    "--learning-rate nan must be a finite number": ["--learning-rate", "nan"],
+    "--learning-rate 0.0 must be greater than 0.0": ["--learning-rate", "0"],
+    "--samples 0 must be at least 1": ["--samples", "0"],
+    "--test-samples -1 must be at least 1": ["--test-samples", "-1"],
+    "--batch-size 0 must be at least 1": ["--batch-size", "0"],
+    "--jobs 0 must be at least 1": ["--jobs", "0"],
+    "--threads 0 must be at least 1": ["--threads", "0"],
+    "--seed -1 must be at least 0": ["--seed", "-1"],
     "10,000,000 combinations": ["--length", "7"],
-    "--device must": ["--device", "abacus"],
-    "--precision must be 'fp32' or 'bf16', not fp8": ["--precision", "fp8"],
-    "--epochs must be at most": ["--epochs", "9" * 400],
-    "--batch-size must be at most": ["--batch-size", "9" * 400],
+    "--device abacus must be cpu, cuda, cuda:N or mps": ["--device", "abacus"],
+    "--precision fp8 must be 'fp32' or 'bf16'": ["--precision", "fp8"],
+    "must be at most 1000000": ["--epochs", "9" * 400],
+    "must be at most 10000000": ["--batch-size", "9" * 400],
     "cannot read": ["--symbols", "x" * 300],
-    "no device 'cuda:7'": ["--device", "cuda:7"],
+    "--device cuda:7 is not on this machine": ["--device", "cuda:7"],
     "another split seed than the paper's": ["--development", "--split-seed", "376483"],
     "cannot make the folder": ["--runs-dir", "afile/runs"],
     "Unknown option: --epoch. Did you mean --epochs?": ["--epoch", "3"],

@@ -18,10 +18,7 @@ from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
 
-TINY = fast().vary(
-    problem={"samples_per_combination": 2, "test_samples_per_combination": 3},
-    training={"batch_size": 32},
-)
+TINY = fast().vary(samples=2, test_samples=3, batch_size=32)
 PARTS = {
     "operation": [*OPERATIONS, "max(a, b) - 1", "shown:+,-,*", "table:3"],
     "symbols": [*SYMBOLS],
@@ -69,9 +66,9 @@ def met(choice, left):
 def vary(choice):
     choice = dict(choice)
     training = {"model": choice.pop("model")} if "model" in choice else {}
-    few = {"samples_per_combination": 1, "test_samples_per_combination": 1}
+    few = {"samples": 1, "test_samples": 1}
     is_large = choice.get("length") == 3 or "paper" in training.get("model", "")
-    return TINY.vary(problem=choice | (few if is_large else {}), training=training)
+    return TINY.vary(**choice | (few if is_large else {}), **training)
 
 
 def check(experiment):
@@ -80,9 +77,9 @@ def check(experiment):
     unseen = posed.folds[-1].unseen
     each = experiment.problem.test_samples_per_combination
     assert len(outcome.result.unseen) == len(unseen)
-    assert outcome.predictions["prediction"].shape == (each * len(unseen),)
-    assert np.isfinite(outcome.predictions["prediction"]).all()
-    assert 0 <= outcome.result.rounded <= outcome.result.within_one <= 1
+    assert outcome.arrays.prediction.shape == (each * len(unseen),)
+    assert np.isfinite(outcome.arrays.prediction).all()
+    assert 0 <= outcome.result.measures["rounded"] <= outcome.result.measures["within_one"] <= 1
     assert len(outcome.result.quadrants) == 4
 
 
@@ -117,17 +114,14 @@ def test_every_two_parts_run_together(choice):
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_optimizer_runs_with_every_schedule(optimizer, schedule):
-    check(TINY.vary(training={"optimizer": optimizer, "schedule": schedule, "learning_rate": 1e-3}))
+    check(TINY.vary(optimizer=optimizer, schedule=schedule, learning_rate=1e-3))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_runs(preset, tmp_path):
     few = write_symbols(tmp_path / "symbols")
-    check(
-        PRESETS[preset]().vary(
-            problem=TINY.problem.model_dump() | {"symbols": str(few)}, training={"epochs": 1}
-        )
-    )
+    problem = TINY.vary(symbols=str(few)).problem
+    check(PRESETS[preset]().vary(epochs=1, averaged_epochs=0).change(problem=problem))
 
 
 def test_the_cover_covers():

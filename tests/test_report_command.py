@@ -187,8 +187,8 @@ def runs(tmp_path: Path):
     symbols = str(write_symbols(tmp_path / "symbols"))
 
     def make(answering, folds=None, preset="fast", seed=0, **problem) -> str:
-        settings = {"symbols": symbols, "test_samples_per_combination": 6, **problem}
-        experiment = PRESETS[preset]().vary(problem=settings, seed=seed)
+        settings = {"symbols": symbols, "test_samples": 6, **problem}
+        experiment = PRESETS[preset]().vary(**settings, seed=seed)
         return made_up_run(tmp_path / "runs", experiment, answering, folds).path.name
 
     return make

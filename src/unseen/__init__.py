@@ -2,49 +2,49 @@
 
 Does it get the combinations it has never seen?
 
-    from unseen import PRESETS, run_fold
+    import unseen
 
-    experiment = PRESETS["fast"]().vary(training={"epochs": 2})
-    print(run_fold(experiment, 1).result.rounded)
+    run = unseen.run("fast", operation="subtract", samples=100, folds=[1, 2])
+    print(run)
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unseen.api import Run as Run
+    from unseen.api import load as load
+    from unseen.api import run as run
     from unseen.errors import UnseenError as UnseenError
-    from unseen.experiments.cross_validation import complete_fold as complete_fold
     from unseen.experiments.experiment import Experiment as Experiment
-    from unseen.experiments.experiment import Problem as Problem
-    from unseen.experiments.experiment import Training as Training
-    from unseen.experiments.fold import FoldResult as FoldResult
     from unseen.experiments.fold import run_fold as run_fold
     from unseen.experiments.posing import pose as pose
     from unseen.experiments.presets import PRESETS as PRESETS
-    from unseen.experiments.run_folder import RunFolder as RunFolder
-    from unseen.insight.summary import Summary as Summary
-    from unseen.insight.summary import summarise_run as summarise_run
+    from unseen.experiments.session import follow as follow
+    from unseen.experiments.session import session as session
+    from unseen.learning.settings import Training as Training
     from unseen.problem.samples import draw_samples as draw_samples
     from unseen.problem.samples import render_pictures as render_pictures
+    from unseen.problem.settings import Problem as Problem
     from unseen.problem.symbols import load_symbols as load_symbols
 
 # Each name is looked up when it is first asked for, so that the command starts without them.
 _HOME = {
-    "UnseenError": "unseen.errors",
-    "complete_fold": "unseen.experiments.cross_validation",
     "Experiment": "unseen.experiments.experiment",
-    "Problem": "unseen.experiments.experiment",
-    "Training": "unseen.experiments.experiment",
-    "FoldResult": "unseen.experiments.fold",
-    "run_fold": "unseen.experiments.fold",
-    "pose": "unseen.experiments.posing",
     "PRESETS": "unseen.experiments.presets",
-    "RunFolder": "unseen.experiments.run_folder",
-    "Summary": "unseen.insight.summary",
-    "summarise_run": "unseen.insight.summary",
+    "Problem": "unseen.problem.settings",
+    "Run": "unseen.api",
+    "Training": "unseen.learning.settings",
+    "UnseenError": "unseen.errors",
     "draw_samples": "unseen.problem.samples",
-    "render_pictures": "unseen.problem.samples",
+    "follow": "unseen.experiments.session",
+    "load": "unseen.api",
     "load_symbols": "unseen.problem.symbols",
+    "pose": "unseen.experiments.posing",
+    "render_pictures": "unseen.problem.samples",
+    "run": "unseen.api",
+    "run_fold": "unseen.experiments.fold",
+    "session": "unseen.experiments.session",
 }
 __all__ = sorted(_HOME)  # noqa: PLE0605
 

@@ -1,10 +1,10 @@
 """The command line: commands by name, loaded when they are called, and faults for people."""
 
 import cyclopts
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from unseen.commands.output import say
-from unseen.errors import UnseenError
+from unseen.errors import SettingError, UnseenError
 
 
 def _version() -> str:
@@ -18,27 +18,35 @@ app = App(
     help="A network is shown some pairs of digits and only their sums. "
     "Does it get the pairs it has never seen?",
     help_format="plaintext",
+    default_parameter=Parameter(show_default=False),  # help texts say it, where it is of use
     version=_version,
     suppress_keyboard_interrupt=False,
 )
-# by their paths: help needs neither numpy nor torch
-app.command(
-    "unseen.commands.run:run",
-    name="run",
-    help="Run an experiment, or finish one: its folds in parallel, then its tables.",
-)
-app.command("unseen.commands.show:runs", name="runs", help="List what was run.")
-app.command("unseen.commands.show:show", name="show", help="Print the tables of a run again.")
-app.command(
-    "unseen.commands.report:report",
-    name="report",
-    help="Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
-)
-app.command(
-    "unseen.commands.compare:compare",
-    name="compare",
-    help="Compare runs of one problem, combination by combination.",
-)
+EXAMPLES = """\
+Examples:
+  unseen run                                       the preset fast, all ten folds
+  unseen run paper --folds 1 --epochs 2            the authors' network, two of its 100 epochs
+  unseen run best --operation "max(a, b)" --seed 3 any setting can be changed
+
+Defaults in [brackets] are those of the preset fast. 'unseen list' shows what can be chosen."""
+
+# a command is loaded by its path when it is called: help needs neither numpy nor torch
+COMMANDS = {
+    "run": "Run an experiment, or finish one: its folds in parallel, then its tables.",
+    "list": "List presets, operations, symbols, splits, networks and baselines.",
+    "runs": "List what was run.",
+    "show": "Print the tables of a run again.",
+    "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
+    "compare": "Compare runs of one problem, combination by combination.",
+}
+PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show"}
+for name, about in COMMANDS.items():
+    app.command(
+        f"unseen.commands.{PATHS.get(name, f'{name}:{name}')}",
+        name=name,
+        help=about,
+        help_epilogue=EXAMPLES if name == "run" else None,
+    )
 
 
 def command(arguments: list[str] | None = None) -> int:
@@ -46,10 +54,13 @@ def command(arguments: list[str] | None = None) -> int:
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         return 0
+    except SettingError as error:
+        option = "--" + error.setting.replace("_", "-")
+        say(f"{option} {error.value} {error.fault}")
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
     except MemoryError:
-        say("out of memory; fewer combinations, --samples or --test-samples need less")
+        say("out of memory; fewer combinations, or fewer samples of each, need less")
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -5,7 +5,18 @@ from collections.abc import Iterable
 
 
 class UnseenError(Exception):
-    """Bad input or a machine that will not have it: shown as one line, exit code 2."""
+    """Bad input or a machine that cannot do it: shown as one line, exit code 2."""
+
+
+class SettingError(UnseenError):
+    """A setting with a value that cannot be used; the command line says it in its own words."""
+
+    def __init__(self, setting: str, value: object, fault: str) -> None:
+        super().__init__(f"{setting}={value!r} {fault}")
+        self.setting, self.value, self.fault = setting, value, fault
+
+    def __reduce__(self) -> tuple[type["SettingError"], tuple[object, ...]]:
+        return SettingError, (self.setting, self.value, self.fault)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnseenError:

@@ -47,6 +47,21 @@ def write_whole(path: Path, *pieces: bytes, sync: bool = True) -> None:
         raise UnseenError(f"cannot write {path}: {error.strerror}") from error
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Append one line in a single write, so that readers only ever meet whole lines.
+
+    It is no loss if a power cut takes the last lines, so they need not reach the disk at once.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise UnseenError(f"cannot write {path}: {error.strerror}") from error
+
+
 def read_file(path: Path) -> bytes | None:
     """What a file holds; None if there is none."""
     try:

@@ -6,10 +6,13 @@ import pytest
 from conftest import write_symbols
 from pydantic import ValidationError
 
+from unseen.errors import SettingError, UnseenError
 from unseen.experiments import experiment as module
-from unseen.experiments.experiment import Experiment, fingerprint
+from unseen.experiments.experiment import SETTINGS, Experiment, fingerprint
 from unseen.experiments.presets import PRESETS, fast, paper, paper_text
+from unseen.experiments.run_folder import RunFolder
 from unseen.learning.models import MODELS
+from unseen.learning.settings import Training
 
 
 def test_the_papers_recipe_is_the_notebooks():
@@ -46,37 +49,62 @@ def test_presets_go_by_their_name_and_survive_json(name):
     preset = PRESETS[name]()
     assert preset.name == name
     assert Experiment.model_validate_json(preset.model_dump_json()) == preset
-    assert PRESETS[name].__doc__
+    assert PRESETS[name].about
+    assert PRESETS[name].time_per_fold
 
 
 CHANGES = [
-    {"seed": 1},
-    {"threads": 2},
-    {"device": "cuda"},
-    *({"problem": change} for change in (
-        {"length": 3}, {"split_seed": 1}, {"unseen": 9}, {"operation": "subtract"},
-        {"split": "mirror"}, {"split": "listed", "unseen_list": ((1, 2),)},
-        {"samples_per_combination": 5}, {"test_samples_per_combination": 5},
-        {"development": True, "split_seed": 1},
-    )),
-    *({"training": change} for change in (
-        {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
-        {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
-        {"precision": "bf16"}, {"averaged_epochs": 1}, {"watched_samples": 5},
-        {"fresh_draws": True}, {"distortion": 0.5}, {"loss": "huber"},
-    )),
+    {"seed": 1}, {"threads": 2}, {"device": "cuda"},
+    {"length": 3}, {"split_seed": 1}, {"unseen": 9}, {"operation": "subtract"},
+    {"split": "mirror"}, {"split": [(1, 2)]}, {"samples": 5}, {"test_samples": 5},
+    {"development": True}, {"symbols": "dominoes"},
+    {"model": "lenet5-dense"}, {"epochs": 2}, {"batch_size": 32}, {"optimizer": "sgd"},
+    {"learning_rate": 0.1}, {"schedule": "constant"}, {"scale_answers": False},
+    {"precision": "bf16"}, {"averaged_epochs": 1}, {"fresh_draws": True}, {"distortion": 0.5},
+    {"loss": "huber"},
 ]  # fmt: skip
 
 
-def test_the_fingerprint_changes_with_every_setting():
+def test_the_fingerprint_changes_with_every_setting_that_numbers_depend_on():
     prints = [fingerprint(fast()), *(fingerprint(fast().vary(**change)) for change in CHANGES)]
     assert len({*prints}) == len(prints)
-    settings = json.loads(fast().model_dump_json())
-    varied = {name for change in CHANGES for name in change} | {"name"}
-    assert varied == settings.keys()
-    for part in ("problem", "training"):
-        changed = {name for change in CHANGES for name in change.get(part, ())}
-        assert settings[part].keys() - changed <= {"symbols"}  # told apart below
+    assert {name for change in CHANGES for name in change} == SETTINGS.keys() - {"watched_samples"}
+
+
+def test_what_is_measured_on_the_way_is_no_other_experiment():
+    assert fingerprint(fast().vary(watched_samples=7)) == fingerprint(fast())
+
+
+# of version 0.1, as it computed them
+EARLIER = {
+    "fast": "71bd03f9b528", "paper": "0fdb2d76d30c", "paper-text": "bac1c2cbf939",
+    "best": "e2a04fcd6aef", "best-blind": "9ec9297f1dfd", "mean": "17e03a6bea1b",
+    "nearest": "ba26598d9754",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EARLIER)
+def test_runs_of_the_first_version_are_found(name, tmp_path: Path):
+    (tmp_path / f"{name}-{EARLIER[name]}").mkdir()
+    assert RunFolder.of(PRESETS[name](), tmp_path).path.name == f"{name}-{EARLIER[name]}"
+
+
+def test_defaults_are_those_of_the_preset_fast():
+    assert Training() == fast().training
+
+
+def test_a_setting_from_python_is_refused_as_an_unseen_error():
+    for settings, words in {
+        ("epochs", 0): "epochs=0 must be at least 1",
+        ("samples", "many"): "samples='many' is not valid",
+        ("learning_rate", float("nan")): "learning_rate=nan must be a finite number",
+        ("model", "lenet"): "unknown model 'lenet'",
+        ("epoch", 3): r"unknown setting 'epoch' \(did you mean 'epochs'\?\)",
+    }.items():
+        with pytest.raises(UnseenError, match=words):
+            fast().vary(**dict([settings]))
+    with pytest.raises(SettingError, match="batch_size=0 must be at least 1"):
+        Training(batch_size=0)
 
 
 def test_a_setting_at_its_default_leaves_the_fingerprint_as_it_was():
@@ -87,8 +115,8 @@ def test_a_setting_at_its_default_leaves_the_fingerprint_as_it_was():
 
 
 def test_more_epochs_are_not_averaged_than_there_are():
-    with pytest.raises(ValidationError, match="weights of 2 epochs: there are 1"):
-        fast().vary(training={"averaged_epochs": 2})
+    with pytest.raises(UnseenError, match="weights of 2 epochs: there are 1"):
+        fast().vary(averaged_epochs=2)
 
 
 def test_the_fingerprint_changes_when_a_name_builds_another_network(monkeypatch):
@@ -110,7 +138,7 @@ def test_symbols_count_by_what_they_hold(tmp_path: Path):
         write_symbols(tmp_path / "two"),
         write_symbols(tmp_path / "three", per_label=9),
     ]
-    one, two, three = (fingerprint(fast().vary(problem={"symbols": str(f)})) for f in folders)
+    one, two, three = (fingerprint(fast().vary(symbols=str(f))) for f in folders)
     assert one == two
     assert len({one, three, fingerprint(fast())}) == 3
 
@@ -121,6 +149,7 @@ def test_settings_are_frozen():
 
 
 def test_development_never_uses_the_papers_folds():
-    with pytest.raises(ValidationError, match="another split seed than the paper's"):
-        paper().vary(problem={"development": True})
-    assert paper().vary(problem={"development": True, "split_seed": 1}).problem.development
+    with pytest.raises(UnseenError, match="another split seed than the paper's"):
+        paper().vary(development=True, split_seed=376483)
+    assert paper().vary(development=True).problem.split_seed == 1
+    assert paper().vary(development=True, split_seed=2).problem.split_seed == 2

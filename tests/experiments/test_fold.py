@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,17 +12,17 @@ from unseen.errors import UnseenError
 from unseen.experiments import fold as fold_module
 from unseen.experiments.experiment import RESULTS_VERSION
 from unseen.experiments.fold import FoldResult, fold_steps, run_fold
+from unseen.experiments.measuring import watched_samples
 from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
+from unseen.learning.evaluation import predict
 from unseen.learning.metrics import METRICS
 from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput
 from unseen.problem.randomness import Streams
 
-SMALL = fast().vary(
-    problem={"samples_per_combination": 6, "test_samples_per_combination": 5},
-)
-DEVELOPMENT = SMALL.vary(problem={"development": True, "split_seed": 1})
+SMALL = fast().vary(samples=6, test_samples=5)
+DEVELOPMENT = SMALL.vary(development=True, split_seed=1)
 
 
 @pytest.mark.parametrize("problem", [SMALL.problem, DEVELOPMENT.problem], ids=["paper", "dev"])
@@ -72,23 +73,23 @@ def test_a_fold_depends_on_its_two_arguments_alone():
     assert again.model == alone.model
     same = {"seconds": 0.0}
     assert again.result.model_copy(update=same) == alone.result.model_copy(update=same)
-    for name, array in alone.predictions.items():
-        assert np.array_equal(array, again.predictions[name])
+    for name, array in vars(alone.arrays).items():
+        assert np.array_equal(array, getattr(again.arrays, name))
 
 
 def test_a_result_is_what_its_predictions_and_its_model_say():
     outcome = run_fold(SMALL, 1)
-    predictions, answers = outcome.predictions["prediction"], outcome.predictions["answer"]
+    predictions, answers = outcome.arrays.prediction, outcome.arrays.answer
     result = outcome.result
     assert result.unseen[0] == [0, 6]
     assert len(answers) == 50
-    assert result.test_mse == METRICS["mse"](predictions, answers)
-    for name in ("rounded", "floor_or_ceiling", "within_one"):
-        assert getattr(result, name) == METRICS[name](predictions, answers)
+    assert result.measures.keys() == METRICS.keys()
+    for name in METRICS.keys() - {"train_mse"}:
+        assert result.measures[name] == METRICS[name](predictions, answers)
     assert len(result.epoch_losses) == 1
     model = RescaledOutput(MODELS["lenet5-strided"].build(2, 28, 56))
     model.load_state_dict(load(outcome.model))
-    left, right = pose(SMALL.problem).bank.test.images[outcome.predictions["images"][0]]
+    left, right = pose(SMALL.problem).bank.test.images[outcome.arrays.images[0]]
     picture = np.concatenate([left, right], axis=1)
     with torch.no_grad():
         answer = model(torch.from_numpy(picture)[None, None].float() / 255)
@@ -98,33 +99,87 @@ def test_a_result_is_what_its_predictions_and_its_model_say():
 def test_the_train_error_is_measured_on_seen_pairs_after_training(monkeypatch):
     monkeypatch.setattr(fold_module, "TRAIN_SAMPLES", 100)
     measured = []
-    monkeypatch.setattr(
-        fold_module, "mse", lambda *pair: measured.append(pair) or METRICS["mse"](*pair)
+    metric = METRICS["train_mse"]
+    spy = replace(
+        metric, of_samples=lambda *pair: measured.append(pair) or metric.of_samples(*pair)
     )
-    outcome = run_fold(SMALL, 1)
-    predictions, answers = measured[-1]  # the quadrants come before
+    monkeypatch.setitem(METRICS, "train_mse", spy)
+    measures = run_fold(SMALL, 1).result.measures
+    ((predictions, answers),) = measured
     assert len(answers) == 100
-    assert outcome.result.train_mse == METRICS["mse"](predictions, answers)
-    assert outcome.result.train_mse != outcome.result.test_mse
+    assert measures["train_mse"] == metric(predictions, answers)
+    assert measures["train_mse"] != measures["test_mse"]
     seen, _ = fold_samples(SMALL.problem, Streams(0, 1))
     rows = Streams(0, 1).numpy("train error").permutation(len(seen))[:100]
     assert np.array_equal(answers, seen.answers[rows])
 
 
-def test_a_curve_is_measured_after_every_epoch_and_changes_nothing():
-    two = SMALL.vary(training={"epochs": 2})
-    plain, watched = (
-        run_fold(two.vary(training={"watched_samples": count}), 1) for count in (0, 50)
-    )
-    assert plain.result.curve == ()
+def measured_fold(experiment, fold=1, checkpoint=None):
+    """A fold to its end: its outcome, what was measured on the way, and its checkpoints."""
+    steps, measurements, checkpoints = fold_steps(experiment, fold, checkpoint), [], []
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            return end.value, measurements, checkpoints
+        if step.measurement is not None:
+            measurements.append(step.measurement)
+        if step.progress.epoch_ended:
+            checkpoints.append(step.progress.state.to_bytes())
+
+
+def test_measuring_on_the_way_changes_no_bit_of_the_result():
+    two = SMALL.vary(epochs=2, samples=30)
+    plain, nothing, _ = measured_fold(two.vary(watched_samples=0))
+    watched, measurements, _ = measured_fold(two.vary(watched_samples=50))
+    assert nothing == []
+    assert len(measurements) > 2
     assert watched.model == plain.model
-    assert len(watched.result.curve) == 2
-    last = watched.result.curve[-1]  # 50 are all test samples that there are
-    assert last.unseen_mse == pytest.approx(watched.result.test_mse)
-    assert last.unseen_rounded == watched.result.rounded
-    errors = watched.predictions["prediction"] - watched.predictions["answer"]
-    assert last.unseen_mean_error == pytest.approx(errors.mean(), rel=1e-4)
-    assert last.seen_mse != last.unseen_mse
+    same = {"seconds": 0.0}
+    assert watched.result.model_copy(update=same) == plain.result.model_copy(update=same)
+    for name, array in vars(plain.arrays).items():
+        assert np.array_equal(array, getattr(watched.arrays, name))
+
+
+def test_a_measurement_has_every_combination_seen_and_unseen():
+    _, measurements, _ = measured_fold(SMALL.vary(samples=30, watched_samples=200))
+    assert len(measurements) == 10
+    assert [each.epochs for each in measurements] == sorted({each.epochs for each in measurements})
+    last = measurements[-1]
+    assert last.epochs == 1
+    assert last.combinations == [*range(100)]
+    unseen = pose(SMALL.problem).unseen(1)
+    samples, right = np.asarray(last.samples), np.asarray(last.right)
+    assert set(samples[unseen]) == {20}
+    assert set(np.delete(samples, unseen)) == {2}
+    assert last.unseen["rounded"] == pytest.approx(
+        right[unseen].sum() / samples[unseen].sum(), abs=1e-5
+    )
+    seen = np.delete(right, unseen).sum() / np.delete(samples, unseen).sum()
+    assert last.seen["rounded"] == pytest.approx(seen, abs=1e-5)
+
+
+def test_a_measurement_is_in_test_handwriting_and_of_the_network_at_the_end():
+    watched = watched_samples(pose(SMALL.problem), 100, Streams(0, 1))
+    assert min(watched.samples.used_images()) >= 60_000
+    outcome, measurements, _ = measured_fold(SMALL.vary(watched_samples=100))
+    network = RescaledOutput(MODELS["lenet5-strided"].build(2, 28, 56))
+    network.load_state_dict(load(outcome.model))
+    again = predict(network, watched.samples, torch.device("cpu"))
+    errors = (again - watched.samples.answers)[watched.is_unseen]
+    assert measurements[-1].unseen["mse"] == pytest.approx((errors**2).mean(), rel=1e-3)
+    assert measurements[-1].unseen["mean_error"] == pytest.approx(errors.mean(), abs=1e-3)
+
+
+def test_a_fold_that_goes_on_from_a_checkpoint_measures_the_same():
+    three = SMALL.vary(epochs=3, watched_samples=50)
+    whole, measurements, checkpoints = measured_fold(three)
+    resumed, later, _ = measured_fold(three, checkpoint=checkpoints[0])
+    assert resumed.model == whole.model
+    assert [replace(each, seconds=0) for each in later] == [
+        replace(each, seconds=0) for each in measurements if each.epochs > 1
+    ]
+    assert later[0].seconds > 0
 
 
 def test_fresh_draws_are_others_every_epoch_and_never_unseen_or_of_the_test(monkeypatch):
@@ -133,8 +188,10 @@ def test_fresh_draws_are_others_every_epoch_and_never_unseen_or_of_the_test(monk
     monkeypatch.setattr(
         fold_module, "seen_samples", lambda *what: drawn.append(draw(*what)) or drawn[-1]
     )
-    fresh = SMALL.vary(training={"fresh_draws": True, "epochs": 3})
+    fresh = SMALL.vary(fresh_draws=True, epochs=3)
     run_fold(fresh, 1)
+    always, *drawn = drawn  # what a network's first layer is scaled by, and the train error
+    assert np.array_equal(always.images, fold_samples(SMALL.problem, Streams(0, 1))[0].images)
     assert len(drawn) == 3
     _, unseen = fold_samples(SMALL.problem, Streams(0, 1))
     for samples in drawn:
@@ -147,7 +204,7 @@ def test_fresh_draws_are_others_every_epoch_and_never_unseen_or_of_the_test(monk
 
 @pytest.mark.parametrize("fold", [0, 11, -1])
 def test_a_fold_that_is_not_there_is_refused(fold):
-    with pytest.raises(UnseenError, match=f"fold {fold} does not exist"):
+    with pytest.raises(UnseenError, match=f"folds={fold} does not exist"):
         run_fold(SMALL, fold)
 
 
@@ -161,12 +218,13 @@ def test_threads_are_as_before_afterwards():
 
 
 def test_a_network_that_went_astray_counts_as_wrong():
-    astray = SMALL.vary(training={"optimizer": "sgd", "learning_rate": 1e9, "schedule": "constant"})
+    astray = SMALL.vary(optimizer="sgd", learning_rate=1e9, schedule="constant")
     result = run_fold(astray, 1).result
-    assert not math.isfinite(result.test_mse)
-    assert result.rounded == result.within_one == result.floor_or_ceiling == 0
+    measures = result.measures
+    assert not math.isfinite(measures["test_mse"])
+    assert measures["rounded"] == measures["within_one"] == measures["floor_or_ceiling"] == 0
     read = FoldResult.model_validate_json(result.model_dump_json())
-    assert math.isnan(read.test_mse)
+    assert math.isnan(read.measures["test_mse"])
     assert '"test_mse":null' in result.model_dump_json()
 
 
@@ -176,13 +234,10 @@ def test_results_of_this_version_are_what_they_were():
     seen, unseen = fold_samples(SMALL.problem, Streams(0, 1))
     assert seen.images[[0, 1, -1]].tolist() == [[19871, 21049], [31505, 21735], [37318, 31329]]
     assert unseen.images[[0, 1, -1]].tolist() == [[1723, 2047], [9325, 22], [5800, 8534]]
-    recipe = paper().vary(
-        problem={"samples_per_combination": 1, "test_samples_per_combination": 1},
-        training={"epochs": 1},
-    )
+    recipe = paper().vary(samples=1, test_samples=1, epochs=1)
     assert run_fold(recipe, 1).result.epoch_losses == pytest.approx([93.8460], rel=1e-3)
     assert run_fold(SMALL, 1).result.epoch_losses == pytest.approx([16.0491], rel=1e-3)
     adam = {"model": "lenet5", "optimizer": "adamw", "learning_rate": 4e-3}
-    result = run_fold(SMALL.vary(training=adam), 1).result
+    result = run_fold(SMALL.vary(**adam), 1).result
     assert result.epoch_losses == pytest.approx([16.2906], rel=1e-3)
-    assert result.test_mse == pytest.approx(17.9025, rel=1e-3)
+    assert result.measures["test_mse"] == pytest.approx(17.9025, rel=1e-3)

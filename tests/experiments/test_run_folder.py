@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen.errors import UnseenError
-from unseen.experiments.fold import FoldOutcome, FoldResult
+from unseen.experiments.find_runs import find_run, list_runs
+from unseen.experiments.fold import FoldArrays, FoldOutcome, FoldResult
 from unseen.experiments.presets import fast
-from unseen.experiments.run_folder import RunFolder, find_run, list_runs
+from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError, write_whole
 
 
@@ -22,16 +23,14 @@ def outcome(fold: int = 3) -> FoldOutcome:
     result = FoldResult(
         fold=fold,
         unseen=[[0, 6], [9, 9]],
-        test_mse=float("nan"),
-        train_mse=0.25,
-        rounded=0.5,
-        floor_or_ceiling=0.75,
-        within_one=1.0,
+        measures={"test_mse": float("nan"), "train_mse": 0.25, "rounded": 0.5},
         seconds=1.5,
         epoch_losses=[2.0, 1.0],
         parameters=7,
     )
-    return FoldOutcome(result, {"prediction": np.arange(4, dtype=np.float32)}, b"weights")
+    numbers = np.arange(4, dtype=np.int32)
+    arrays = FoldArrays(numbers.astype(np.float32), numbers, numbers, numbers[:, None])
+    return FoldOutcome(result, arrays, b"weights")
 
 
 def finished(path: Path) -> RunFolder:

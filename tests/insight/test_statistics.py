@@ -1,15 +1,12 @@
+import math
 import statistics
 
 import pytest
 
+from unseen.experiments.fold import FoldResult
 from unseen.experiments.presets import fast
-from unseen.insight.paper_results import (
-    PAPER_BY_FOLD,
-    PAPER_MEAN,
-    has_the_papers_folds,
-    is_the_papers_problem,
-)
-from unseen.insight.statistics import MEASURES, over_folds, spread
+from unseen.insight.statistics import measures_of, over_folds, spread
+from unseen.learning.metrics import METRICS, PAPER
 
 
 def test_a_spread_is_mean_and_sample_deviation():
@@ -19,20 +16,29 @@ def test_a_spread_is_mean_and_sample_deviation():
     assert over_folds([]) == {}
 
 
-@pytest.mark.parametrize("name", PAPER_BY_FOLD)
+def test_a_metric_that_a_run_did_not_measure_yet_is_nan():
+    result = FoldResult(
+        fold=1, unseen=[], measures={"rounded": 0.5}, seconds=2, epoch_losses=[], parameters=0
+    )
+    measures = measures_of(result)
+    assert measures.keys() == {*METRICS, "seconds"}
+    assert measures["rounded"] == 0.5
+    assert math.isnan(measures["test_mse"])
+
+
+@pytest.mark.parametrize("name", PAPER)
 def test_the_papers_rows_have_its_means(name):
-    rows = PAPER_BY_FOLD[name]
-    assert [*rows] == [*range(1, 11)]
-    assert statistics.fmean(rows.values()) == pytest.approx(PAPER_MEAN[name], abs=1e-4)
-    assert PAPER_MEAN.keys() == {*MEASURES}
+    assert len(PAPER[name].by_fold) == 10
+    assert statistics.fmean(PAPER[name].by_fold) == pytest.approx(PAPER[name].mean, abs=1e-4)
+    assert METRICS[name].paper == PAPER[name]
 
 
-def test_the_paper_is_compared_with_its_own_problem_only():
+def test_the_paper_is_compared_with_its_own_problem_only(symbols):
     def vary(**changes):
-        return fast().vary(problem=changes).problem
+        return fast().vary(**changes).problem
 
-    assert has_the_papers_folds(vary())
-    assert is_the_papers_problem(vary(split_seed=1))
-    assert not has_the_papers_folds(vary(split_seed=1))
-    for other in (vary(length=3), vary(symbols="here"), vary(split_seed=1, development=True)):
-        assert not is_the_papers_problem(other)
+    assert vary().has_the_papers_folds
+    assert vary(split_seed=1).is_the_papers
+    assert not vary(split_seed=1).has_the_papers_folds
+    for other in (vary(length=3), vary(symbols=str(symbols)), vary(development=True)):
+        assert not other.is_the_papers

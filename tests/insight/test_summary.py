@@ -27,8 +27,8 @@ def small(tmp_path: Path):
     symbols = str(write_symbols(tmp_path / "symbols"))
 
     def experiment(name: str = "fast", **problem: object):
-        settings = {"symbols": symbols, "test_samples_per_combination": 12, **problem}
-        return PRESETS[name]().vary(problem=settings)
+        settings = {"symbols": symbols, "test_samples": 12, **problem}
+        return PRESETS[name]().vary(**settings)
 
     return experiment
 
@@ -138,14 +138,14 @@ def test_things_are_called_by_their_names(small, tmp_path):
 def test_the_verdict_names_what_a_network_is_told(small, tmp_path):
     blind = summary_of(made_up_run(tmp_path, small(), noisy, [1]))
     assert "The network is blind" in blind.verdict.text
-    told = small().vary(training={"model": "towers"})
+    told = small().vary(model="towers")
     aware = summary_of(made_up_run(tmp_path, told, noisy, [1]))
     assert "panel-aware: it is built to know that a picture holds 2 digits" in aware.verdict.text
 
 
 def test_figures_are_those_of_the_folds(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), noisy))
-    rounded = spread([result.rounded for result in summary.results])
+    rounded = spread([result.measures["rounded"] for result in summary.results])
     assert summary.rounded.mean == pytest.approx(rounded.mean)
     assert summary.mse.mean == pytest.approx(summary.spreads["test_mse"].mean)
     assert summary.rounded.low < summary.rounded.mean < summary.rounded.high

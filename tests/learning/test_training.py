@@ -6,7 +6,7 @@ import torch
 
 from unseen.errors import UnseenError
 from unseen.learning.evaluation import EVALUATION_BATCH, predict, to_input
-from unseen.learning.metrics import mse
+from unseen.learning.metrics import METRICS
 from unseen.learning.modules import RescaledOutput
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.training import start_training, train
@@ -69,7 +69,7 @@ def test_the_loop_learns(scale_answers, most):
     training = settings(epochs=4, scale_answers=scale_answers)
     state = trained(training, samples, Streams(0, 1))
     assert state.losses[-1] < 0.25 * state.losses[0]
-    error = mse(predict(state.model, samples, CPU), samples.answers)
+    error = METRICS["test_mse"](predict(state.model, samples, CPU), samples.answers)
     assert error < most < samples.answers.var() == pytest.approx(16.5)
     assert error == pytest.approx(state.losses[-1], rel=0.3)
 
@@ -123,7 +123,7 @@ def test_a_checkpoint_of_another_network_is_refused():
     samples = some_samples(1)
     saved = start_training(settings(model="paper"), samples, Streams(0, 1), CPU).to_bytes()
     for content in (saved, b"nonsense"):
-        with pytest.raises(UnseenError, match="--fresh starts anew"):
+        with pytest.raises(UnseenError, match="restart the fold"):
             start_training(settings(), samples, Streams(0, 1), CPU).restore(content)
 
 

@@ -103,8 +103,11 @@ def fill(folder: Path, files: dict[str, bytes]) -> None:
         (folder / path[1:]).write_bytes(content)
 
 
-def say_nothing(name: str, received: int, promised: int) -> None:
-    pass
+def fetch(tell=lambda *news: None):
+    """Download to the end, telling what happens."""
+    for news in fetch_fashion_mnist():
+        tell(*news)
+    return find_fashion_mnist()
 
 
 def test_the_sums_are_of_four_files_named_as_mnists():
@@ -115,7 +118,7 @@ def test_the_sums_are_of_four_files_named_as_mnists():
 def test_a_download_is_told_of_and_kept(mirror: Mirror, files: dict[str, bytes], cache: Path):
     told: list[tuple[str, int, int]] = []
     assert find_fashion_mnist() is None
-    assert fetch_fashion_mnist(lambda *news: told.append(news)) == cache == find_fashion_mnist()
+    assert fetch(lambda *news: told.append(news)) == cache
     assert {f"/{path.name}": path.read_bytes() for path in cache.iterdir()} == files
     for name in MNIST_SHA256:
         size = len(files[f"/{name}.gz"])
@@ -134,7 +137,7 @@ def test_what_is_in_the_cache_is_not_asked_for_again(
 ):
     fill(cache, files)
     assert find_fashion_mnist() == cache
-    assert fetch_fashion_mnist(say_nothing) == cache
+    assert fetch() == cache
     assert mirror.asked == []
 
 
@@ -145,7 +148,7 @@ def test_only_what_is_missing_or_damaged_is_asked_for(
     (cache / f"{FIRST}.gz").unlink()
     (cache / "t10k-labels-idx1-ubyte.gz").write_bytes(b"half a file")
     assert find_fashion_mnist() is None
-    fetch_fashion_mnist(say_nothing)
+    fetch()
     assert mirror.asked == [f"/{FIRST}.gz", "/t10k-labels-idx1-ubyte.gz"]
     assert len(fashion_mnist().train.images) == 80
 
@@ -164,7 +167,7 @@ def test_a_wrong_sum_is_refused_and_nothing_kept(
     other[-1] ^= 1
     mirror.answers[f"/{FIRST}.gz"] = send(gzip.compress(other))
     with pytest.raises(UnseenError, match=rf"{FIRST}\.gz .*its SHA-256 differs.*{THREE_WAYS}"):
-        fetch_fashion_mnist(say_nothing)
+        fetch()
     assert [*cache.iterdir()] == []
 
 
@@ -185,7 +188,7 @@ def test_a_mirror_that_fails_is_quoted_and_nothing_kept(
 ):
     mirror.answers["/train-labels-idx1-ubyte.gz"] = answer
     with pytest.raises(UnseenError, match=rf"train-labels-.*{reason}.*{THREE_WAYS}") as caught:
-        fetch_fashion_mnist(say_nothing)
+        fetch()
     assert "\n" not in str(caught.value)
     assert [path.name for path in cache.iterdir()] == [f"{FIRST}.gz"]
 
@@ -195,7 +198,7 @@ def test_an_endless_answer_is_cut_off(mirror: Mirror, cache: Path, monkeypatch: 
     mirror.answers[f"/{FIRST}.gz"] = send_without_end
     received = []
     with pytest.raises(UnseenError, match="sends more than 300,000 bytes"):
-        fetch_fashion_mnist(lambda name, so_far, promised: received.append((so_far, promised)))
+        fetch(lambda name, so_far, promised: received.append((so_far, promised)))
     assert max(received) <= (300_000, 0)
     assert [*cache.iterdir()] == []
 
@@ -206,7 +209,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(
     monkeypatch.setattr(fashion, "LARGEST_RAW_BYTES", 1_000_000)
     mirror.answers[f"/{FIRST}.gz"] = send(gzip.compress(bytes(5_000_000)))
     with pytest.raises(UnseenError, match="unpacks to over 1,000,000 bytes"):
-        fetch_fashion_mnist(say_nothing)
+        fetch()
     assert [*cache.iterdir()] == []
 
 
@@ -215,13 +218,13 @@ def test_a_silent_mirror_is_given_up(mirror: Mirror, monkeypatch: pytest.MonkeyP
     given_up = threading.Event()
     mirror.answers[f"/{FIRST}.gz"] = lambda request: given_up.wait(60) and None
     with pytest.raises(UnseenError, match="timed out"):
-        fetch_fashion_mnist(say_nothing)
+        fetch()
     given_up.set()
 
 
 def test_the_next_mirror_is_tried(mirror: Mirror, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fashion, "MIRRORS", (f"{mirror.address}gone/", mirror.address))
-    fetch_fashion_mnist(say_nothing)
+    fetch()
     assert mirror.asked[:2] == [f"/gone/{FIRST}.gz", f"/{FIRST}.gz"]
     assert len(fashion_mnist().train.images) == 80
 
@@ -233,7 +236,7 @@ def test_without_a_network_the_three_ways_are_named(cache: Path, monkeypatch: py
         monkeypatch.setattr(fashion, "MIRRORS", (address, address))
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         with pytest.raises(UnseenError, match=rf"127\.0\.0\.1: .*refused.*{THREE_WAYS}") as caught:
-            fetch_fashion_mnist(say_nothing)
+            fetch()
     assert "\n" not in str(caught.value)
     assert [*cache.iterdir()] == []
 
@@ -247,7 +250,7 @@ def test_an_interruption_goes_through_and_leaves_nothing(
             raise error
 
     with pytest.raises(error):
-        fetch_fashion_mnist(interrupt)
+        fetch(interrupt)
     assert [*cache.iterdir()] == []
 
 
@@ -259,18 +262,18 @@ def test_a_write_that_fails_leaves_nothing(
 
     monkeypatch.setattr(fashion.os, "fsync", full)
     with pytest.raises(UnseenError, match=rf"cannot write .*{FIRST}\.gz: No space left on device"):
-        fetch_fashion_mnist(say_nothing)
+        fetch()
     assert [*cache.iterdir()] == []
 
 
 def test_a_cache_that_cannot_be_made_is_named(cache: Path):
     cache.parent.write_text("a file where a folder should be")
     with pytest.raises(UnseenError, match=f"cannot make the folder {cache}"):
-        fetch_fashion_mnist(say_nothing)
+        fetch()
 
 
 def test_two_downloads_at_once_do_no_harm(mirror: Mirror, files: dict[str, bytes], cache: Path):
-    threads = [threading.Thread(target=fetch_fashion_mnist, args=(say_nothing,)) for _ in range(4)]
+    threads = [threading.Thread(target=fetch) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests_tables import DIGITS, table
 
-from unseen.experiments.experiment import PAPER_SPLIT_SEED
 from unseen.problem.leakage import (
     additively_determined,
     find_leakage,
@@ -12,6 +11,7 @@ from unseen.problem.leakage import (
     multiplicatively_determined,
     rule_of,
 )
+from unseen.problem.settings import PAPER_SPLIT_SEED
 from unseen.problem.splits import Fold, split_folds
 
 

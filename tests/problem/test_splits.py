@@ -8,8 +8,8 @@ from sklearn.model_selection import KFold
 from tests_tables import DIGITS, table
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import PAPER_SPLIT_SEED
 from unseen.problem.operations import SIGN_LABELS
+from unseen.problem.settings import PAPER_SPLIT_SEED
 from unseen.problem.splits import (
     LISTED,
     SPLITS,

@@ -12,9 +12,11 @@ import pytest
 from conftest import write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
+from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.repeat_command import command_of, format_folds
 from unseen.insight.evidence import gather
+from unseen.learning.metrics import METRICS
 from unseen.views.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
@@ -66,8 +68,8 @@ def symbols(tmp_path: Path) -> str:
 
 
 def small(symbols: str, name: str = "fast", training: dict | None = None, **problem: object):
-    settings = {"symbols": symbols, "test_samples_per_combination": 6, **problem}
-    return PRESETS[name]().vary(problem=settings, training=training or {})
+    settings = {"symbols": symbols, "test_samples": 6, **problem}
+    return PRESETS[name]().vary(**settings, **training or {})
 
 
 RUNS = {
@@ -75,7 +77,7 @@ RUNS = {
     "some folds": ({}, noisy, [2, 7], 100),
     "one fold": ({}, noisy, [3], 100),
     "three digits": ({"length": 3}, noisy, [1], 1_000),
-    "four digits": ({"length": 4, "test_samples_per_combination": 1}, noisy, [1], 1_000),
+    "four digits": ({"length": 4, "test_samples": 1}, noisy, [1], 1_000),
     "one digit": ({"length": 1}, noisy, None, 10),
     "negative answers": ({"operation": "subtract"}, noisy, None, 100),
     "large answers": ({"operation": "multiply"}, noisy, [1, 2], 100),
@@ -131,11 +133,20 @@ def test_an_older_run_says_what_was_not_recorded(symbols, tmp_path):
     assert page.tags["svg"] == 2
 
 
-def test_curves_are_drawn_where_there_are_epochs(symbols, tmp_path):
-    one = page_of(made_up_run(tmp_path, small(symbols), noisy, [1]))
-    assert "One epoch makes no curve" in one.text
-    several = page_of(made_up_run(tmp_path, small(symbols, training={"epochs": 3}), noisy, [1]))
-    assert several.tags["svg"] == one.tags["svg"] + 1
+def test_every_network_has_a_learning_curve_also_after_one_epoch(symbols, tmp_path):
+    folder = made_up_run(tmp_path, small(symbols), noisy, [1, 2])
+    without = page_of(folder)
+    assert "Not measured" in without.text
+    for fold, epochs in ((1, (0.5, 1.0)), (2, (0.4, 1.0))):
+        for at in epochs:
+            folder.add_measurement(fold, measurement(at), first=False)
+    watched = page_of(folder)
+    assert watched.tags["svg"] == without.tags["svg"] + 1
+
+
+def measurement(epochs: float, rounded: float | None = 0.5) -> Measurement:
+    measures = {"rounded": rounded, "mse": 2.0, "mean_error": 0.1}
+    return Measurement(epochs, 1.0, measures, measures, [0], [1], [2], [0.5])
 
 
 def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
@@ -143,7 +154,10 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     folder = made_up_run(tmp_path, small(symbols), noisy)
     summary = summary_of(folder)
     rounded, mse = summary.rounded.mean, summary.mse.mean
-    shown = format_measure("rounded", rounded), format_measure("test_mse", mse)
+    shown = (
+        format_measure(METRICS["rounded"], rounded),
+        format_measure(METRICS["test_mse"], mse),
+    )
     page = page_of(folder).text.replace(" %", "%").replace("%", " %")
     latex = as_latex(summary).replace(r"\%", "%")
     for text in (page, latex, as_markdown(summary)):
@@ -153,8 +167,8 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     rows = [*csv.DictReader(io.StringIO(as_csv(summary)))]
     (in_csv,) = [row for row in rows if (row["about"], row["measure"]) == ("run", "rounded")]
     in_json = insight_json(summary)
-    assert in_json["rounded"]["mean"] == float(in_csv["value"]) == rounded
-    assert in_json["rounded"]["high"] == float(in_csv["high"])
+    assert in_json["intervals"]["rounded"]["mean"] == float(in_csv["value"]) == rounded
+    assert in_json["intervals"]["rounded"]["high"] == float(in_csv["high"])
     parts = [float(row["value"]) for row in rows if row["about"] == "error"]
     split = in_json["attribution"]
     assert sum(parts) == pytest.approx(split["mse"])
@@ -235,12 +249,12 @@ DEVELOPMENT = {"development": True, "split_seed": 1}
     ("preset", "changes", "command"),
     [
         ("fast", {}, "unseen run fast"),
-        ("paper", {"training": {"epochs": 2}, "seed": 3}, "unseen run paper --epochs 2 --seed 3"),
-        ("fast", {"problem": {"operation": "a * b"}}, "unseen run fast --operation 'a * b'"),
-        ("fast", {"problem": DEVELOPMENT}, "unseen run fast --development"),
-        ("fast", {"training": {"fresh_draws": True}}, "unseen run fast --fresh-draws"),
-        ("fast", {"problem": {"samples_per_combination": 5}}, "unseen run fast --samples 5"),
-        ("fast", {"training": {"schedule": "constant"}}, None),
+        ("paper", {"epochs": 2, "seed": 3}, "unseen run paper --epochs 2 --seed 3"),
+        ("fast", {"operation": "a * b"}, "unseen run fast --operation 'a * b'"),
+        ("fast", {"development": True}, "unseen run fast --development"),
+        ("fast", {"fresh_draws": True}, "unseen run fast --fresh-draws"),
+        ("fast", {"samples": 5}, "unseen run fast --samples 5"),
+        ("fast", {"schedule": "constant"}, "unseen run fast --schedule constant"),
     ],
 )  # fmt: skip
 def test_the_command_says_what_differs_from_the_preset(preset, changes, command):

@@ -5,12 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from unseen.api import load
 from unseen.commands.output import AsJson, RunsDir, emit
-from unseen.commands.report import evidence_of
+from unseen.commands.show import tell_damages
 from unseen.errors import UnseenError
-from unseen.experiments.run_folder import find_run
 from unseen.insight.comparison import compare_runs
-from unseen.insight.summary import sum_up
 from unseen.views.comparisons import (
     check_figure,
     comparison_json,
@@ -32,7 +31,10 @@ def compare(
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
     if figure is not None:
         check_figure(figure)
-    summaries = [sum_up(evidence_of(find_run(run, runs_dir))) for run in runs]
+    loaded = [load(run, runs_dir) for run in runs]
+    for run in loaded:
+        tell_damages(run)
+    summaries = [run.summary for run in loaded]
     comparisons = compare_runs(summaries)
     emit((comparison_json if json else comparison_table)(summaries, comparisons))
     if figure is not None:

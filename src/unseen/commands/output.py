@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 
 stderr_console = Console(stderr=True)
 
-RunsDir = Annotated[Path, Parameter(help="Folder of the run folders.")]
-AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout.")]
+RunsDir = Annotated[Path, Parameter(help="Folder of the run folders [runs]")]
+AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout")]
 
 
 def emit(what: RenderableType) -> None:

@@ -5,22 +5,20 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
-from unseen.errors import UnseenError
-from unseen.experiments.run_folder import RunFolder, find_run
+from unseen.commands.show import RunName, tell_damages
+from unseen.errors import SettingError, UnseenError
 from unseen.files import write_whole
-from unseen.insight.evidence import Evidence, gather
-from unseen.insight.probing import look_into, why_not
-from unseen.insight.summary import Summary, sum_up
+from unseen.insight.probing import look_into
 from unseen.learning.models import is_own
 from unseen.views.exports import as_csv, as_latex, as_markdown
-from unseen.views.report import render_report
 
 FORMATS = {"latex": as_latex, "markdown": as_markdown, "csv": as_csv}
 
 
 def report(
-    run: Annotated[str, Parameter(help="A run folder: path, name or its beginning; or a preset.")],
+    run: RunName,
     /,
     *,
     format: Annotated[
@@ -51,20 +49,19 @@ def report(
     """Write a run as one self-contained HTML page, or as LaTeX, Markdown or CSV."""
     if model is not None and not deep:
         raise UnseenError("--model names the network that --deep looks into; add --deep")
-    folder = find_run(run, runs_dir)
-    evidence = evidence_of(folder)
+    reported = load(run, runs_dir)
+    tell_damages(reported)
     if deep:
-        evidence = looked_into(evidence, model)
-    summary = sum_up(evidence)
+        reported = looked_into(reported, model)
     if figures is not None:
         from unseen.views.figures import save_figures
 
-        for path in save_figures(summary, figures):
+        for path in save_figures(reported.summary, figures):
             say(f"wrote {path}")
     if format != "html":
-        _hand_out(FORMATS[format](summary), output)
+        _hand_out(FORMATS[format](reported.summary), output)
         return
-    path = write_report(evidence, summary, output)
+    path = reported.report(output)
     emit(f"Report: {path}")
     if open:
         import webbrowser
@@ -72,33 +69,14 @@ def report(
         webbrowser.open(path.resolve().as_uri())
 
 
-def evidence_of(folder: RunFolder) -> Evidence:
-    """What a run left; refuses one that has left nothing yet."""
-    experiment = folder.experiment()
-    results, damages = folder.results()
-    for damage in damages:
-        say(f"{damage}; its fold is left out, and 'unseen run' runs it again")
-    if not results:
-        raise UnseenError(f"no fold of {folder.path.name} is done; there is nothing to report")
-    return gather(folder, experiment, results)
-
-
-def looked_into(evidence: Evidence, model: str | None) -> Evidence:
-    """The evidence with all that takes longer; what was found before is not done again."""
+def looked_into(run: Run, model: str | None) -> Run:
+    """The run with all that takes longer; what was found before is not done again."""
     if model is not None and not is_own(model):
-        raise UnseenError(f"--model takes file.py:Class, not {model}")
-    for fold in look_into(evidence, model):
+        raise SettingError("model", model, "is not of the form file.py:Class")
+    for fold in look_into(run.evidence, model):
         if stderr_console.is_terminal:
             say(f"looking into fold {fold}")
-    return gather(evidence.folder, evidence.experiment, evidence.results)
-
-
-def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
-    """Write the page of a run; returns where it is."""
-    path = output or evidence.folder.report_file
-    page = render_report(evidence, summary, why_not(evidence.experiment.training.model, None))
-    write_whole(path, page.encode())
-    return path
+    return Run(run.folder)
 
 
 def _hand_out(text: str, output: Path | None) -> None:

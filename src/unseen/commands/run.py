@@ -2,36 +2,32 @@
 
 import re
 import signal
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 
-from cyclopts import Parameter, Token
+from cyclopts import Group, Parameter, Token
+from pydantic import BaseModel, create_model
+from pydantic.fields import FieldInfo
 
+from unseen.api import Run
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
 from unseen.commands.show import print_run
-from unseen.errors import UnseenError, unknown
-from unseen.experiments.cross_validation import cross_validate
+from unseen.errors import SettingError
 from unseen.experiments.engine import LocalProcesses, available_cores
-from unseen.experiments.experiment import DEVELOPMENT_SPLIT_SEED, Experiment, check_device
-from unseen.experiments.posing import PosedProblem, pose
+from unseen.experiments.events import Started
+from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
-from unseen.learning.baselines import BASELINES
-from unseen.learning.losses import LOSSES
-from unseen.learning.models import MODELS, find_network, is_own
-from unseen.learning.optimizers import OPTIMIZERS
-from unseen.options import parse_folds, varied
-from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
-from unseen.problem.operations import OPERATIONS
-from unseen.problem.splits import SPLITS, Fold
-from unseen.problem.symbols import SYMBOLS
-from unseen.views.progress import show_download, watch
+from unseen.experiments.session import find_experiment, session
+from unseen.learning.settings import Training
+from unseen.problem.settings import Problem
+from unseen.settings import setting_names, without_none
+from unseen.views.progress import watch
 
-# Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
-LARGE_ENOUGH = 28
+DEFAULT_PRESET = "fast"
+PROBLEM, TRAINING, RUN = (Group.create_ordered(name) for name in ("Problem", "Training", "Run"))
 
 
 def _whole(_: type, tokens: Sequence[Token]) -> int:
@@ -44,241 +40,109 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 WHOLE = Parameter(converter=_whole)
 
 
-def _choices(about: Mapping[str, str]) -> str:
-    return "; ".join(f"{name}: {text}" for name, text in about.items())
+def _option(name: str, info: FieldInfo) -> tuple[Any, None]:
+    """A setting as an option of the command line; not given, it stays as the preset has it."""
+    kinds = {*get_args(info.annotation), info.annotation}
+    kind: Any = next((each for each in (bool, int, float) if each in kinds), str)
+    default = setting_value(PRESETS[DEFAULT_PRESET](), name)
+    shown = ("no", "yes")[default] if kind is bool else default
+    models = ((PROBLEM, Problem), (TRAINING, Training), (RUN, Experiment))
+    parameter = Parameter(
+        help=f"{info.description}" + ("" if default is None else f" [{shown}]"),
+        group=next(group for group, model in models if name in setting_names(model)),
+        allow_leading_hyphen=kind is str,  # "-a + b" is an expression
+    )
+    return Annotated[(kind | None, parameter, *([WHOLE] if kind is int else []))], None
 
 
-def _first_lines(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
-    return {
-        name: (function.__doc__ or "").splitlines()[0].rstrip(".")
-        for name, function in functions.items()
-    }
+if TYPE_CHECKING:
+    Settings = BaseModel
+else:
+    Settings = create_model(
+        "Settings", **{name: _option(name, info) for name, info in SETTINGS.items()}
+    )
 
 
 def run(
-    preset: Annotated[str, Parameter(help=_choices(_first_lines(PRESETS)))] = "fast",
+    preset: Annotated[
+        str, Parameter(help=f"A recipe: {', '.join(PRESETS)} [{DEFAULT_PRESET}]")
+    ] = DEFAULT_PRESET,
     /,
     *,
-    operation: Annotated[
-        str | None,
-        Parameter(
-            allow_leading_hyphen=True,  # "-a + b" is an expression
-            help=_choices(
-                _first_lines(OPERATIONS)
-                | {
-                    '"a*b + c"': "an expression in the places' letters, with abs, min, max",
-                    "shown:+,-,*": "a sign stands between two digits",
-                    "table:SEED": "random answers, as a control",
-                }
-            ),
-        ),
+    settings: Annotated[Settings | None, Parameter(name="*")] = None,
+    folds: Annotated[
+        str | None, Parameter(group=RUN, help="Folds to run, as 1,3-5; by default all")
     ] = None,
-    split: Annotated[
-        str | None,
-        Parameter(
-            help=_choices(_first_lines(SPLITS) | {"FILE": "one fold; its combinations are unseen"})
-        ),
-    ] = None,
-    unseen: Annotated[
-        int | None,
-        WHOLE,
-        Parameter(help="Combinations that are unseen in a fold; a tenth by default."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        Parameter(
-            help=_choices(
-                {name: network.about for name, network in MODELS.items()}
-                | {name: baseline.about for name, baseline in BASELINES.items()}
-                | {"file.py:Class": "your own, built with (length, height, width)"}
-            )
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, WHOLE, Parameter(help="Passes over the training samples.")
-    ] = None,
-    batch_size: Annotated[int | None, WHOLE, Parameter(help="Samples a step.")] = None,
-    loss: Annotated[str | None, Parameter(help=_choices(_first_lines(LOSSES)))] = None,
-    optimizer: Annotated[str | None, Parameter(help=", ".join(OPTIMIZERS))] = None,
-    learning_rate: Annotated[float | None, Parameter(help="Its step size, or its peak.")] = None,
-    precision: Annotated[
-        str | None, Parameter(help="Of the arithmetic in training: fp32, or bf16.")
-    ] = None,
-    averaged_epochs: Annotated[
-        int | None, WHOLE, Parameter(help="Average the weights at the ends of so many last epochs.")
-    ] = None,
-    watched_samples: Annotated[
-        int | None,
-        WHOLE,
-        Parameter(help="After each epoch, measure on so many samples: the learning curve."),
-    ] = None,
-    fresh_draws: Annotated[
-        bool | None, Parameter(help="Draw other training samples for every epoch.")
-    ] = None,
-    distortion: Annotated[
-        float | None, Parameter(help="Distort every training symbol a little: 0 not, 1 as usual.")
-    ] = None,
-    samples: Annotated[int | None, WHOLE, Parameter(help="Training samples a combination.")] = None,
-    test_samples: Annotated[
-        int | None, WHOLE, Parameter(help="Test samples a combination.")
-    ] = None,
-    length: Annotated[
-        int | None, WHOLE, Parameter(help="Symbols side by side in a picture.")
-    ] = None,
-    symbols: Annotated[
-        str | None,
-        Parameter(
-            help=_choices(_first_lines(SYMBOLS) | {"DIR": "a folder of four IDX files, raw or .gz"})
-        ),
-    ] = None,
-    seed: Annotated[int | None, WHOLE, Parameter(help="Of samples, weights and batches.")] = None,
-    split_seed: Annotated[
-        int | None, WHOLE, Parameter(help="Of the folds, and of nothing else.")
-    ] = None,
-    development: Annotated[
-        bool,
-        Parameter(
-            negative="",
-            help="Development folds, to choose settings on: another split seed, "
-            "and held-out training handwriting in place of the test handwriting.",
-        ),
-    ] = False,
-    folds: Annotated[str | None, Parameter(help="Which folds, as 1,3-5; all by default.")] = None,
     jobs: Annotated[
-        int | None, WHOLE, Parameter(help="Folds at once; by default, as the cores allow.")
+        int | None, WHOLE, Parameter(group=RUN, help="Folds at a time; by default one per core")
     ] = None,
-    threads: Annotated[int | None, WHOLE, Parameter(help="Threads a fold.")] = None,
-    device: Annotated[str | None, Parameter(help="cpu, cuda, cuda:1, mps.")] = None,
-    runs_dir: RunsDir = Path("runs"),
-    fresh: Annotated[bool, Parameter(negative="", help="Forget what was run before.")] = False,
-    report: Annotated[bool, Parameter(help="End with a page of what it shows.")] = True,
-    json: AsJson = False,
-    quiet: Annotated[bool, Parameter(negative="", help="No progress display.")] = False,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = Path("runs"),
+    restart: Annotated[
+        bool, Parameter(group=RUN, negative="", help="Discard these folds, run them again")
+    ] = False,
+    fresh: Annotated[bool, Parameter(show=False, negative="")] = False,
+    report: Annotated[
+        bool, Parameter(group=RUN, help="Write a page of what it shows [yes]")
+    ] = True,
+    json: Annotated[AsJson, Parameter(group=RUN)] = False,
+    quiet: Annotated[bool, Parameter(group=RUN, negative="", help="Show no progress")] = False,
 ) -> None:
     """Run an experiment, or finish one: its folds in parallel, then its tables."""
-    if preset not in PRESETS:
-        raise unknown("preset", preset, PRESETS)
-    if development and split_seed is None:
-        split_seed = DEVELOPMENT_SPLIT_SEED
-    experiment = varied(
-        PRESETS[preset](),
-        problem={
-            "operation": operation,
-            "split": split,
-            "unseen": unseen,
-            "length": length,
-            "symbols": symbols,
-            "split_seed": split_seed,
-            "samples_per_combination": samples,
-            "test_samples_per_combination": test_samples,
-            "development": development or None,
-        },
-        training={
-            "model": model,
-            "epochs": epochs,
-            "batch_size": batch_size,
-            "loss": loss,
-            "optimizer": optimizer,
-            "learning_rate": learning_rate,
-            "precision": precision,
-            "averaged_epochs": averaged_epochs,
-            "watched_samples": watched_samples,
-            "fresh_draws": fresh_draws,
-            "distortion": distortion,
-        },
-        seed=seed,
-        device=device,
-        threads=threads,
+    if fresh:
+        say("--fresh is now called --restart")
+    experiment = find_experiment(preset).vary(
+        **without_none({} if settings is None else dict(settings))
     )
-    folder = _run(experiment, folds, jobs, runs_dir, fresh=fresh, json=json, quiet=quiet)
-    if report:
-        end_with_report(folder, silent=json)
-
-
-def _run(
-    experiment: Experiment,
-    folds: str | None,
-    jobs: int | None,
-    runs_dir: Path,
-    *,
-    fresh: bool,
-    json: bool,
-    quiet: bool,
-) -> RunFolder:
-    check_device(experiment.device)
-    if experiment.problem.symbols == "fashion-mnist" and find_fashion_mnist() is None:
-        show_download(fetch_fashion_mnist, stderr_console, quiet=quiet)
     if jobs is not None and jobs < 1:
-        raise UnseenError(f"--jobs must be at least 1, not {jobs}")
-    posed = pose(experiment.problem)
-    chosen = parse_folds(folds, count=len(posed.folds))
-    check_network(experiment, posed, chosen)
-    folder = RunFolder.of(experiment, runs_dir)
-    executor = LocalProcesses(jobs or max(1, available_cores() // experiment.threads))
+        raise SettingError("jobs", jobs, "must be at least 1")
+    chosen = parse_folds(folds)
+    engine = LocalProcesses(
+        jobs or max(1, available_cores() // experiment.threads), experiment.problem.symbols
+    )
     signal.signal(signal.SIGTERM, _stop)
+    restart = restart or fresh
+    started: list[Started] = []
+    events = session(experiment, chosen, runs_dir, engine, restart=restart)
     try:
-        events = cross_validate(experiment, folder, chosen, executor, fresh=fresh)
-        watch(events, len(chosen), experiment.training.epochs, stderr_console, quiet=quiet)
-    except BaseException as stop:
+        watch(events, stderr_console, quiet=quiet, started=started.append)
+    except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        executor.shutdown(wait=False)
-        sweep(folder, chosen)
-        if isinstance(stop, KeyboardInterrupt):
-            say(stopped_words(folder, chosen, fresh=fresh))
+        if started:
+            say(stopped_words(started[0], restarted=restart))
         raise
-    executor.shutdown()
-    print_run(folder, chosen, json=json)
-    return folder
+    finished = Run(RunFolder(Path(started[0].run)))
+    print_run(finished, json=json)
+    if report:
+        _end_with_report(finished, silent=json)
 
 
-def end_with_report(folder: RunFolder, *, silent: bool) -> None:
+def parse_folds(text: str | None) -> list[int] | None:
+    """Fold numbers from a list like 1,3-5; None where nothing is said."""
+    if text is None:
+        return None
+    folds: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = (piece.strip() for piece in part.partition("-"))
+        ends = [first, last] if dash else [first]
+        if not all(re.fullmatch("0*[0-9]{1,9}", end) for end in ends):
+            raise SettingError("folds", text, f"has {part.strip()!r}, no fold; say it as 1,3-5")
+        if int(ends[0]) > int(ends[-1]):
+            raise SettingError("folds", text, f"has {part.strip()}, which runs backwards")
+        if int(ends[-1]) - int(ends[0]) > 10_000:
+            raise SettingError("folds", text, "names more folds than any split has")
+        folds.update(range(int(ends[0]), int(ends[-1]) + 1))
+    return sorted(folds)
+
+
+def _end_with_report(run: Run, *, silent: bool) -> None:
     """Write the page of a run; that it cannot be written is no fault of the run."""
-    from unseen.commands.report import evidence_of, write_report
-    from unseen.insight.summary import sum_up
-
     try:
-        evidence = evidence_of(folder)
-        path = write_report(evidence, sum_up(evidence))
+        path = run.report()
     except Exception as error:
         say(f"the run is done, but its report is not: {error}")
         return
     if not silent:
         emit(f"Report: {path}")
-
-
-def check_network(experiment: Experiment, posed: PosedProblem, folds: list[int]) -> None:
-    """Refuse a network that cannot work with these pictures, before anything is run."""
-    model = experiment.training.model
-    if model in BASELINES and model != "oracle":
-        return
-    length = posed.combinations.digits.shape[1]
-    height, width = posed.bank.train.images.shape[1:]
-    if is_own(model):
-        from unseen.learning.own_models import check_own
-
-        sizes = batch_sizes(experiment, [posed.folds[fold - 1] for fold in folds])
-        check_own(experiment.training, sizes, length, height, length * width)
-    elif min(height, width) < LARGE_ENOUGH:
-        # the oracle reads symbols with the encoder of towers
-        network = find_network("towers" if model == "oracle" else model)
-        network.build(length, height, length * width)
-
-
-def batch_sizes(experiment: Experiment, folds: list[Fold]) -> set[int]:
-    """How many pictures a step of training is shown: whole batches, and what is left of them."""
-    each, whole = experiment.problem.samples_per_combination, experiment.training.batch_size
-    counts = {(fold.combinations - len(fold.unseen)) * each for fold in folds}
-    return {min(whole, count) for count in counts} | {count % whole or whole for count in counts}
-
-
-def sweep(folder: RunFolder, folds: list[int]) -> None:
-    """Remove what killed workers left half-written; as soon as they are dead, but soon."""
-    patience = time.monotonic() + 0.5
-    while folder.has_leftovers() and time.monotonic() < patience:
-        for fold in folds:
-            with folder.hold(fold):  # which sweeps
-                pass
-        time.sleep(0.02)
 
 
 class Terminated(KeyboardInterrupt):
@@ -291,9 +155,10 @@ def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-def stopped_words(folder: RunFolder, folds: list[int], *, fresh: bool) -> str:
+def stopped_words(started: Started, *, restarted: bool) -> str:
     """What an interrupted run has saved, and how to go on."""
-    done = {result.fold for result in folder.results()[0]}
+    folder, folds = RunFolder(Path(started.run)), started.folds
+    done = {result.fold for result in folder.results(thorough=False)[0]}
     saved = {
         fold: progress.epochs_done
         for fold in folds
@@ -301,5 +166,5 @@ def stopped_words(folder: RunFolder, folds: list[int], *, fresh: bool) -> str:
     }
     words = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
     words += [f"fold {fold} is saved up to epoch {epoch}" for fold, epoch in saved.items()]
-    command = "The same command without --fresh" if fresh else "The same command"
+    command = "The same command without --restart" if restarted else "The same command"
     return f"{', '.join(words)} in {folder.path}. {command} goes on from there."

@@ -11,17 +11,24 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
 from unseen.errors import UnseenError
+from unseen.experiments.preloaded import SYMBOLS_VARIABLE
+
+PRELOADED_SYMBOLS = "unseen.experiments.preloaded"
 
 # What every worker needs first and slowest to load: loaded once, then shared by forking.
-PRELOADED = ["unseen.learning.training", "unseen.experiments.fold"]
+PRELOADED = [
+    "unseen.learning.training",
+    "unseen.experiments.worker",
+    "unseen.experiments.preloaded",
+]
 
 # of glibc's malloc.h
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
@@ -38,14 +45,16 @@ class LocalProcesses(Executor):
     costs one task. The processes die with the one that started them, whichever way it goes.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, symbols: str = "") -> None:
+        """`symbols` are unpacked once, for all workers."""
         self._can_fork = "forkserver" in multiprocessing.get_all_start_methods()
         method = "forkserver" if self._can_fork else "spawn"
         self._context: Any = multiprocessing.get_context(method)
         self._threads = ThreadPoolExecutor(jobs)
+        self._symbols = symbols
         self._processes: set[Any] = set()
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock, self._starting = threading.Lock(), threading.Lock()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         if self._can_fork:
@@ -59,9 +68,11 @@ class LocalProcesses(Executor):
         # Ctrl-C reaches the whole process group; blocked here, it stays blocked in the server and
         # in all its children, and only this process answers it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ[SYMBOLS_VARIABLE] = self._symbols
         try:
             forkserver.ensure_running()
         finally:
+            del os.environ[SYMBOLS_VARIABLE]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -81,7 +92,8 @@ class LocalProcesses(Executor):
         process = self._context.Process(
             target=_answer, args=(sender, function, arguments, named), daemon=True
         )
-        process.start()  # seconds, for the first one: the server loads torch
+        with self._starting, main_module_left_alone():
+            process.start()  # seconds, for the first one: the server loads torch
         sender.close()
         with self._lock:
             self._processes.add(process)
@@ -101,6 +113,26 @@ class LocalProcesses(Executor):
         raise answer
 
 
+@contextmanager
+def main_module_left_alone() -> Iterator[None]:
+    """Start a process that does not import the script of whoever called us.
+
+    By default a new process runs the main script again, up to where it is guarded by
+    `if __name__ == "__main__"`; without the guard, a script that calls `unseen.run` would start
+    itself over and over. Nothing that we send to a worker is defined there.
+    """
+    main = sys.modules["__main__"]
+    kept = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
+    main.__spec__ = None
+    if "__file__" in kept:
+        del main.__file__
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(main, name, value)
+
+
 def _answer(
     sender: Connection,
     function: Callable[..., Any],
@@ -118,7 +150,9 @@ def _answer(
         succeeded, answer = False, error
     except Exception as error:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
-            answer = UnseenError("out of memory; a smaller --batch-size or fewer --jobs need less")
+            answer = UnseenError(
+                "out of memory; a smaller batch size or fewer folds at once need less"
+            )
         else:
             answer = RuntimeError(f"in a worker:\n{traceback.format_exc()}")
         succeeded = False

@@ -2,180 +2,97 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
-from unseen.errors import UnseenError, unknown
+from unseen.errors import unknown
+from unseen.learning.settings import Training
+from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
+from unseen.settings import Frozen, setting_names
 
 # Raise it when the same experiment would give other numbers than before.
 RESULTS_VERSION = 2
 
-PAPER_SPLIT_SEED = 376483  # of the authors' notebook
-DEVELOPMENT_SPLIT_SEED = 1
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-def _registered(kind: str) -> AfterValidator:
-    """Refuse a name that its registry does not have.
-
-    The registries are looked up when a value is checked: some need numpy, and help needs neither.
-    """
-
-    def check(name: str) -> str:
-        known = _registry(kind)
-        if name not in known:
-            raise ValueError(str(unknown(kind, name, known)))
-        return name
-
-    return AfterValidator(check)
-
-
-def _registry(kind: str) -> dict[str, Any]:
-    from unseen.learning.losses import LOSSES
-    from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
-    from unseen.problem.splits import LISTED, SPLITS
-
-    registries: dict[str, dict[str, Any]] = {
-        "loss": LOSSES,
-        "optimizer": OPTIMIZERS,
-        "schedule": SCHEDULES,
-        "split": SPLITS | {LISTED: None},
-    }
-    return registries[kind]
-
-
-def _canonical_operation(text: str) -> str:
-    from unseen.problem.operations import canonical_operation
-
-    with _as_value_error():
-        return canonical_operation(text)
-
-
-@contextmanager
-def _as_value_error() -> Iterator[None]:
-    """What is wrong with a value, as validation wants to be told."""
-    try:
-        yield
-    except UnseenError as error:
-        raise ValueError(str(error)) from error
-
-
-def _known_model(model: str) -> str:
-    from unseen.learning.baselines import BASELINES
-    from unseen.learning.models import MODELS, is_own
-
-    if model not in MODELS and model not in BASELINES and not is_own(model):
-        raise ValueError(str(unknown("model", model, [*MODELS, *BASELINES, "file.py:Class"])))
-    return model
-
-
-class Problem(Frozen):
-    """What is asked."""
-
-    operation: Annotated[str, AfterValidator(_canonical_operation)] = "add"
-    length: int = Field(2, ge=1, le=20)
-    symbols: str = "mnist"
-    split: Annotated[str, _registered("split")] = "random"
-    split_seed: int = Field(PAPER_SPLIT_SEED, ge=0, lt=2**32)
-    unseen: int | None = Field(None, ge=1)
-    unseen_list: tuple[tuple[int, ...], ...] = ()
-    samples_per_combination: int = Field(1_000, ge=1)
-    test_samples_per_combination: int = Field(2_000, ge=1)
-    development: bool = False
-
-    @model_validator(mode="after")
-    def _operation_fits_the_length(self) -> Self:
-        from unseen.problem.operations import parse_operation
-
-        with _as_value_error():
-            parse_operation(self.operation, self.length)
-        return self
-
-    @model_validator(mode="after")
-    def _list_is_there_where_it_is_split_by(self) -> Self:
-        if (self.split == "listed") != bool(self.unseen_list):
-            raise ValueError("a list of unseen combinations goes with split 'listed', and only so")
-        if self.unseen_list and self.unseen is not None:
-            raise ValueError("a list of combinations says how many are unseen; leave out --unseen")
-        return self
-
-    @model_validator(mode="after")
-    def _development_keeps_off_the_evaluation(self) -> Self:
-        if self.development and self.split_seed == PAPER_SPLIT_SEED:
-            raise ValueError(
-                "development folds need another split seed than the paper's, "
-                f"{PAPER_SPLIT_SEED}: choices are never made on the folds that judge them"
-            )
-        return self
-
-
-class Training(Frozen):
-    """How it is fitted."""
-
-    model: Annotated[str, AfterValidator(_known_model)]
-    epochs: int = Field(ge=1, le=1_000_000)
-    batch_size: int = Field(ge=1, le=10_000_000)
-    optimizer: Annotated[str, _registered("optimizer")]
-    learning_rate: float = Field(gt=0)
-    schedule: Annotated[str, _registered("schedule")]
-    scale_answers: bool
-    precision: Literal["fp32", "bf16"] = "fp32"
-    averaged_epochs: int = Field(0, ge=0)
-    watched_samples: int = Field(0, ge=0, le=1_000_000)
-    fresh_draws: bool = False
-    distortion: float = Field(0.0, ge=0, le=3)
-    loss: Annotated[str, _registered("loss")] = "mse"
-
-    @model_validator(mode="after")
-    def _averages_epochs_that_there_are(self) -> Self:
-        if self.averaged_epochs > self.epochs:
-            raise ValueError(
-                f"cannot average the weights of {self.averaged_epochs} epochs: "
-                f"there are {self.epochs}"
-            )
-        return self
+# Settings that count in the fingerprint whatever they are; others only if they are not as here.
+COUNTED = {"model", "epochs", "batch_size", "optimizer", "learning_rate", "schedule"}
+COUNTED |= {"scale_answers", "symbols"}
+NOT_COUNTED = {"name", "watched_samples"}  # no number depends on them
 
 
 class Experiment(Frozen):
     """A problem, a way to learn it, a seed, and what else the last bits depend on."""
 
     name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
-    problem: Problem
-    training: Training
-    seed: int = Field(0, ge=0, lt=2**63)
-    device: str = Field("cpu", pattern=r"^(cpu|mps|cuda(:\d+)?)$")
-    threads: int = Field(1, ge=1, le=1024)
+    problem: Problem = Field(default_factory=Problem)
+    training: Training = Field(default_factory=Training)
+    seed: int = Field(0, ge=0, lt=2**63, description="Seed of samples, weights and batches")
+    device: str = Field(
+        "cpu", pattern=r"^(cpu|mps|cuda(:\d+)?)$", description="cpu, cuda, cuda:1 or mps"
+    )
+    threads: int = Field(1, ge=1, le=1024, description="Threads per fold")
 
-    def vary(
-        self,
-        *,
-        problem: dict[str, Any] | None = None,
-        training: dict[str, Any] | None = None,
-        **changes: Any,
-    ) -> "Experiment":
-        """The same experiment with some settings changed, checked anew."""
-        settings = self.model_dump()
-        settings["problem"].update(problem or {})
-        settings["training"].update(training or {})
-        return Experiment.model_validate(settings | changes)
+    def vary(self, **settings: Any) -> "Experiment":
+        """The same experiment with some settings changed, by the names of the command line."""
+        settings = _resolved(settings, self)
+        if stray := settings.keys() - SETTINGS.keys() - {"unseen_list", "name"}:
+            raise unknown("setting", min(stray), SETTINGS)
+        problem, training = (
+            getattr(self, part).change(**_fields(model, settings))
+            for part, model in (("problem", Problem), ("training", Training))
+        )
+        own = {name: settings[name] for name in settings.keys() & Experiment.model_fields.keys()}
+        return self.change(problem=problem, training=training, **own)
 
 
-def fingerprint(experiment: Experiment) -> str:
+def _fields(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that a model has, by the names of its fields."""
+    names = {info.title or field: field for field, info in model.model_fields.items()}
+    return {names[name]: value for name, value in settings.items() if name in names}
+
+
+def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """Settings with paths made absolute, a list of combinations read, and a split to develop on."""
+    from unseen.learning.models import is_own
+    from unseen.problem.splits import find_split
+    from unseen.problem.symbols import canonical_symbols
+
+    resolved = dict(settings)
+    if "symbols" in settings:
+        resolved["symbols"] = canonical_symbols(str(settings["symbols"]))
+    if "split" in settings and "unseen_list" not in settings:
+        resolved["split"], resolved["unseen_list"] = find_split(settings["split"])
+    if is_own(model := str(settings.get("model", ""))):
+        file, _, name = model.rpartition(":")
+        resolved["model"] = f"{Path(file).resolve()}:{name}"
+    if settings.get("development") and experiment.problem.split_seed == PAPER_SPLIT_SEED:
+        resolved.setdefault("split_seed", DEVELOPMENT_SPLIT_SEED)
+    return resolved
+
+
+def setting_value(experiment: Experiment, name: str) -> Any:
+    """The value of a setting, by the name that the command line has for it."""
+    for part in (experiment.problem, experiment.training, experiment):
+        for field, info in type(part).model_fields.items():
+            if name == (info.title or field):
+                return getattr(part, field)
+    raise unknown("setting", name, SETTINGS)
+
+
+def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
     A folder of symbols and a model's file count by what they hold, not by where they are. A setting
     at its default does not count, so that one more setting leaves earlier runs where they are.
+    `earlier` gives the fingerprint of version 0.1, where the samples measured on the way counted.
     """
     from unseen.learning.models import MODELS, is_own
     from unseen.problem.symbols import symbols_sha256
 
-    settings = experiment.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+    settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
     settings["problem"]["symbols"] = symbols_sha256(experiment.problem.symbols)
     if is_own(experiment.training.model):
         from unseen.learning.own_models import own_sha256
@@ -188,14 +105,21 @@ def fingerprint(experiment: Experiment) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def check_device(device: str) -> None:
-    """Refuse a device that this machine does not have."""
-    if device == "cpu":
-        return
-    import torch
+def _counted(part: BaseModel, uncounted: set[str]) -> dict[str, Any]:
+    """The settings that a fingerprint counts, as JSON."""
+    counted: dict[str, Any] = {}
+    for name, info in type(part).model_fields.items():
+        value = getattr(part, name)
+        if isinstance(value, BaseModel):
+            counted[name] = _counted(value, uncounted)
+        elif name not in uncounted and (name in COUNTED or value != info.default):
+            counted[name] = value
+    return counted
 
-    available = torch.backends.mps.is_available() if device == "mps" else torch.cuda.is_available()
-    if device.startswith("cuda:") and available:
-        available = int(device.removeprefix("cuda:")) < torch.cuda.device_count()
-    if not available:
-        raise UnseenError(f"this machine has no device {device!r}; --device cpu is always there")
+
+SETTINGS: dict[str, FieldInfo] = {
+    name: info
+    for model in (Problem, Training, Experiment)
+    for name, info in setting_names(model).items()
+    if info.description
+}

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,51 +11,39 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from unseen.errors import UnseenError
-from unseen.experiments.experiment import Experiment, Frozen
-from unseen.experiments.measuring import Answer, combination_means, prediction_tables
+from unseen.errors import SettingError
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.measuring import (
+    Answer,
+    Measurement,
+    combination_means,
+    measure_on_the_way,
+    prediction_tables,
+    watched_samples,
+)
 from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
 from unseen.learning.baselines import BASELINES
-from unseen.learning.metrics import METRICS, mean_error, mse, rounded
+from unseen.learning.metrics import METRICS, error, rounds_to_answer, squared_error
 from unseen.learning.models import is_own, parameter_count
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
+from unseen.settings import Frozen
 
 if TYPE_CHECKING:
-    import torch
-    from torch import nn
-
-    from unseen.learning.training import Progress
+    from unseen.learning.training import TrainingProgress
 
 TRAIN_SAMPLES = 10_000
 
-# A measure that is no finite number is null in JSON.
+# JSON has no NaN: a measure that is not finite is null there
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 
-MEASURED = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
-
-
-class CurvePoint(Frozen):
-    """What was measured after an epoch, dropout off, on the same few samples each time."""
-
-    seen_mse: Measure
-    seen_mean_error: Measure
-    unseen_mse: Measure
-    unseen_mean_error: Measure
-    unseen_rounded: float
-
-    model_config = MEASURED
-
-
-class Quadrant(Frozen):
-    """Measures on fresh draws of seen or unseen combinations, in train or test handwriting."""
-
-    mse: Measure
-    rounded: float
-    mean_error: Measure
-
-    model_config = MEASURED
+# what is measured in each quadrant
+QUADRANT_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
+    "mse": squared_error,
+    "rounded": rounds_to_answer,
+    "mean_error": error,
+}
 
 
 class FoldResult(Frozen):
@@ -63,18 +51,26 @@ class FoldResult(Frozen):
 
     fold: int
     unseen: list[list[int | str]]
-    test_mse: Measure
-    train_mse: Measure
-    rounded: float
-    floor_or_ceiling: float
-    within_one: float
+    measures: dict[str, Measure]  # by the names of METRICS
     seconds: float
     epoch_losses: list[Measure]
     parameters: int
-    curve: tuple[CurvePoint, ...] = ()
-    quadrants: dict[str, Quadrant] = Field(default_factory=dict)  # by "seen_train" and its like
+    quadrants: dict[str, dict[str, Measure]] = Field(default_factory=dict)  # by "seen_train", …
 
-    model_config = MEASURED
+    model_config = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
+
+
+@dataclass(frozen=True)
+class FoldArrays:
+    """What a fold's network answered to its test samples, and the material of insight."""
+
+    prediction: NDArray[np.float32]  # (n,)
+    answer: NDArray[np.int32]  # (n,)
+    combination: NDArray[np.int32]  # (n,) rows of the table of combinations
+    images: NDArray[np.int32]  # (n, places) rows of the test images
+    means: NDArray[np.float64] | None = None  # (combinations,) mean answers
+    table_rows: NDArray[np.intp] | None = None  # the combinations of the tables
+    tables: NDArray[np.float32] | None = None  # (rows, k, …, k): an axis for each place
 
 
 @dataclass(frozen=True)
@@ -82,93 +78,8 @@ class FoldOutcome:
     """A fold's result, with what it was measured on."""
 
     result: FoldResult
-    predictions: dict[str, NDArray[Any]]
+    arrays: FoldArrays
     model: bytes  # safetensors
-
-
-def fold_steps(
-    experiment: Experiment, fold: int, checkpoint: bytes | None = None
-) -> Generator["Progress", None, FoldOutcome]:
-    """Train and evaluate one fold, from a checkpoint of itself where there is one.
-
-    Yields as training goes on, and returns the outcome.
-    """
-    started = time.perf_counter()
-    posed = pose(experiment.problem)
-    if not 1 <= fold <= len(posed.folds):
-        raise UnseenError(
-            f"fold {fold} does not exist; this split has folds 1 to {len(posed.folds)}"
-        )
-    streams = Streams(experiment.seed, fold)
-    seen, unseen = fold_samples(experiment.problem, streams)
-    with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
-        if experiment.training.model in BASELINES:
-            fitted = fit_baseline(experiment, seen, streams)
-        else:
-            fitted = yield from train_network(experiment, seen, unseen, streams, checkpoint)
-        some_seen = seen.some(streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES])
-        train_predictions = fitted.answer(some_seen)
-        predictions = fitted.answer(unseen)
-        quadrants, material = examine(fitted.answer, experiment, streams)
-    arrays: dict[str, NDArray[Any]] = {
-        "prediction": predictions,
-        "answer": unseen.answers,
-        "combination": unseen.combinations,
-        "images": unseen.images,
-        **material,
-    }
-    measures = {name: measure(predictions, unseen.answers) for name, measure in METRICS.items()}
-    result = FoldResult(
-        fold=fold,
-        unseen=[spelled(row) for row in posed.combinations.digits[posed.folds[fold - 1].unseen]],
-        test_mse=measures.pop("mse"),
-        train_mse=mse(train_predictions, some_seen.answers),
-        **measures,
-        seconds=fitted.earlier_seconds + time.perf_counter() - started,
-        epoch_losses=fitted.losses,
-        parameters=fitted.parameters,
-        curve=fitted.curve,
-        quadrants=quadrants,
-    )
-    return FoldOutcome(result, arrays, fitted.weights)
-
-
-def own_faults_told(model: str) -> AbstractContextManager[None]:
-    """For a network of one's own, faults in one line: its code is not ours to print."""
-    if not is_own(model):
-        return nullcontext()
-    from unseen.learning.own_models import faults_told
-
-    return faults_told(f"{model} failed on the way")
-
-
-def examine(
-    answer: Answer, experiment: Experiment, streams: Streams
-) -> tuple[dict[str, Quadrant], dict[str, NDArray[Any]]]:
-    """What insight asks of a finished fold beyond its test: its quadrants, and material."""
-    problem = experiment.problem
-    quadrants = {
-        name: measured(answer(samples), samples)
-        for name, samples in quadrant_samples(problem, streams).items()
-    }
-    if experiment.training.model == "nearest":  # which takes minutes for the rest
-        return quadrants, {}
-    posed = pose(problem)
-    unseen = len(posed.folds[streams.fold - 1].unseen)
-    samples = unseen * problem.test_samples_per_combination
-    rows, tables = prediction_tables(
-        answer, posed, streams, predictions=problem.test_samples_per_combination * 5 // 4
-    )
-    means = combination_means(answer, posed, streams, samples // 5)
-    return quadrants, {"means": means, "table_rows": rows, "tables": tables}
-
-
-def measured(predictions: NDArray[np.float32], samples: Samples) -> Quadrant:
-    return Quadrant(
-        mse=mse(predictions, samples.answers),
-        rounded=rounded(predictions, samples.answers),
-        mean_error=mean_error(predictions, samples.answers),
-    )
 
 
 @dataclass(frozen=True)
@@ -179,8 +90,99 @@ class FittedModel:
     weights: bytes  # safetensors
     parameters: int = 0
     losses: list[float] = field(default_factory=list)
-    curve: tuple[CurvePoint, ...] = ()
     earlier_seconds: float = 0.0  # before a checkpoint that this went on from
+
+
+@dataclass(frozen=True)
+class FoldStep:
+    """Training has come further; now and then it is measured on the way."""
+
+    progress: "TrainingProgress"
+    measurement: Measurement | None = None
+
+
+def fold_steps(
+    experiment: Experiment, fold: int, checkpoint: bytes | None = None
+) -> Generator[FoldStep, None, FoldOutcome]:
+    """Train and evaluate one fold, from a checkpoint of itself where there is one.
+
+    Yields as training goes on, and returns the outcome.
+    """
+    started = time.perf_counter()
+    posed = pose(experiment.problem)
+    if not 1 <= fold <= len(posed.folds):
+        raise SettingError("folds", fold, f"does not exist; this split has 1 to {len(posed.folds)}")
+    streams = Streams(experiment.seed, fold)
+    seen = seen_samples(experiment.problem, streams)
+    with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
+        if experiment.training.model in BASELINES:
+            fitted = fit_baseline(experiment, seen, streams)
+        else:
+            fitted = yield from train_network(experiment, seen, streams, checkpoint)
+        return evaluate_fold(experiment, fitted, streams, started=started)
+
+
+def evaluate_fold(
+    experiment: Experiment, fitted: FittedModel, streams: Streams, *, started: float
+) -> FoldOutcome:
+    """Ask a fitted model all that is recorded of a fold."""
+    posed = pose(experiment.problem)
+    seen, unseen = fold_samples(experiment.problem, streams)
+    some = streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES]
+    measured = {"seen": seen.some(some), "unseen": unseen}
+    predictions = {which: fitted.answer(samples) for which, samples in measured.items()}
+    measures = {
+        name: metric(predictions[metric.combinations], measured[metric.combinations].answers)
+        for name, metric in METRICS.items()
+    }
+    quadrants = {
+        name: measure_quadrant(fitted.answer(samples), samples)
+        for name, samples in quadrant_samples(experiment.problem, streams).items()
+    }
+    result = FoldResult(
+        fold=streams.fold,
+        unseen=[spelled(posed.combinations.digits[row]) for row in posed.unseen(streams.fold)],
+        measures=measures,
+        quadrants=quadrants,
+        epoch_losses=fitted.losses,
+        parameters=fitted.parameters,
+        seconds=0.0,
+    )
+    arrays = FoldArrays(
+        predictions["unseen"],
+        unseen.answers,
+        unseen.combinations,
+        unseen.images,
+        *material(fitted.answer, experiment, streams),
+    )
+    seconds = fitted.earlier_seconds + time.perf_counter() - started
+    return FoldOutcome(result.model_copy(update={"seconds": seconds}), arrays, fitted.weights)
+
+
+def measure_quadrant(predictions: NDArray[np.float32], samples: Samples) -> dict[str, float]:
+    return {
+        name: float(np.mean(of_samples(predictions, samples.answers)))
+        for name, of_samples in QUADRANT_MEASURES.items()
+    }
+
+
+def material(answer: Answer, experiment: Experiment, streams: Streams) -> tuple[Any, ...]:
+    """What insight asks of a fold beyond its test: mean answers, and tables of answers."""
+    if experiment.training.model == "nearest":  # which takes minutes for these
+        return ()
+    posed, each = pose(experiment.problem), experiment.problem.test_samples_per_combination
+    samples = len(posed.unseen(streams.fold)) * each
+    means = combination_means(answer, posed, streams, samples // 5)
+    return means, *prediction_tables(answer, posed, streams, predictions=each * 5 // 4)
+
+
+def own_faults_told(model: str) -> AbstractContextManager[None]:
+    """For a network of one's own, faults in one line: its code is not ours to print."""
+    if not is_own(model):
+        return nullcontext()
+    from unseen.learning.own_models import faults_told
+
+    return faults_told(f"{model} failed on the way")
 
 
 def fit_baseline(experiment: Experiment, seen: Samples, streams: Streams) -> FittedModel:
@@ -193,13 +195,9 @@ def fit_baseline(experiment: Experiment, seen: Samples, streams: Streams) -> Fit
 
 
 def train_network(
-    experiment: Experiment,
-    seen: Samples,
-    unseen: Samples,
-    streams: Streams,
-    checkpoint: bytes | None,
-) -> Generator["Progress", None, FittedModel]:
-    """Train the experiment's network on seen samples; the unseen ones are only ever watched."""
+    experiment: Experiment, seen: Samples, streams: Streams, checkpoint: bytes | None
+) -> Generator[FoldStep, None, FittedModel]:
+    """Train the experiment's network on seen samples; unseen ones are only ever measured on."""
     import safetensors.torch
     import torch
 
@@ -214,57 +212,31 @@ def train_network(
     if checkpoint is not None:
         state.restore(checkpoint)
     earlier_seconds = state.seconds
-    watched = watched_samples(seen, unseen, training.watched_samples, streams)
+    watched = watched_samples(pose(problem), training.watched_samples, streams)
 
     def samples_of(epoch: int) -> Samples:
         return seen_samples(problem, streams, epoch) if training.fresh_draws else seen
 
+    def answer(samples: Samples) -> NDArray[np.float32]:
+        return predict(state.model, samples, device)
+
     for progress in train(state, samples_of, training, streams, device):
-        if progress.epoch_ended and watched is not None:
-            state.curve.append(curve_point(state.model, *watched, device).model_dump())
         state.seconds = earlier_seconds + time.perf_counter() - started
-        yield progress
+        measurement = None
+        if watched is not None and progress.is_measured:
+            measurement = measure_on_the_way(answer, watched, progress.epochs, state.seconds)
+        yield FoldStep(progress, measurement)
     return FittedModel(
-        answer=lambda samples: predict(state.model, samples, device),
+        answer=answer,
         weights=safetensors.torch.save(saved_weights(state.model)),
         parameters=parameter_count(state.model),
         losses=state.losses,
-        curve=tuple(CurvePoint.model_validate(measures) for measures in state.curve),
         earlier_seconds=earlier_seconds,
     )
 
 
-def watched_samples(
-    seen: Samples, unseen: Samples, count: int, streams: Streams
-) -> tuple[Samples, Samples] | None:
-    """Some samples of each kind, to measure on after every epoch; None if none are asked for."""
-    if count == 0:
-        return None
-    rng = streams.numpy("watched samples")
-    some_seen, some_unseen = (
-        samples.some(rng.permutation(len(samples))[:count]) for samples in (seen, unseen)
-    )
-    return some_seen, some_unseen
-
-
-def curve_point(
-    model: "nn.Module", seen: Samples, unseen: Samples, device: "torch.device"
-) -> CurvePoint:
-    """Where training has come to; it changes nothing."""
-    from unseen.learning.evaluation import predict
-
-    on_seen, on_unseen = predict(model, seen, device), predict(model, unseen, device)
-    return CurvePoint(
-        seen_mse=mse(on_seen, seen.answers),
-        seen_mean_error=mean_error(on_seen, seen.answers),
-        unseen_mse=mse(on_unseen, unseen.answers),
-        unseen_mean_error=mean_error(on_unseen, unseen.answers),
-        unseen_rounded=rounded(on_unseen, unseen.answers),
-    )
-
-
 def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
-    """Train and evaluate one fold."""
+    """Train and evaluate one fold in this process, keeping nothing on disk."""
     steps = fold_steps(experiment, fold)
     while True:
         try:
@@ -276,7 +248,7 @@ def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Torch computing with so many threads within: their number can change the last bits."""
+    """Let torch compute with so many threads within: their number can change the last bits."""
     import torch
 
     before = torch.get_num_threads()

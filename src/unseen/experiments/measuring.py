@@ -1,20 +1,118 @@
-"""What is asked of a finished fold beyond its test: the material of all insight."""
+"""What is asked of a network beyond its test: on the way, and once its fold is finished."""
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.experiments.posing import PosedProblem
+from unseen.learning.metrics import error, rounds_to_answer, squared_error
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples
 from unseen.problem.symbols import SymbolImages
 
 Answer = Callable[[Samples], NDArray[np.float32]]
 
+DIGITS_KEPT = 5  # after the point, in a measurement
 MOST_TABLES = 10  # of a fold's unseen combinations
 MOST_IMAGES = 100  # in each place of a table
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a network knows while it learns: plain data, one line of JSON.
+
+    The lists have an entry for each measured combination, in test handwriting. A measurement only
+    reads the network: it changes nothing, and nothing is ever chosen by it.
+    """
+
+    epochs: float  # so far, with the share of the one under way
+    seconds: float | None  # of training, so far
+    seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
+    unseen: dict[str, float | None]
+    combinations: list[int]  # rows of the table of combinations
+    right: list[int]  # how many of its samples round to the answer
+    samples: list[int]  # how many samples it has
+    mean: list[float | None]  # its mean answer
+
+    to_json = asdict
+
+    @classmethod
+    def from_json(cls, line: Any) -> "Measurement":
+        """Read a line; fields that a later version has added are left out."""
+        return cls(**{field.name: line[field.name] for field in fields(cls)})
+
+
+@dataclass(frozen=True)
+class WatchedSamples:
+    """The same samples for each measurement, and which of them are of unseen combinations."""
+
+    samples: Samples
+    is_unseen: NDArray[np.bool_]  # (n,)
+
+
+def watched_samples(posed: PosedProblem, count: int, streams: Streams) -> WatchedSamples | None:
+    """About so many samples of seen and of unseen combinations each; None for no samples.
+
+    All are in test handwriting, so that only the combinations are new to the network or not.
+    """
+    if count == 0:
+        return None
+    rng = streams.numpy("watched on the way")
+    unseen = posed.unseen(streams.fold)
+    drawn = []
+    for rows in (posed.folds[streams.fold - 1].seen, unseen):
+        some = np.sort(rng.permutation(rows)[:count])
+        drawn.append(
+            draw_samples(posed.combinations, some, posed.bank.test, max(1, count // len(some)), rng)
+        )
+    samples = Samples(
+        posed.bank.test,
+        *(
+            np.concatenate([getattr(each, name) for each in drawn])
+            for name in ("images", "combinations", "answers")
+        ),
+    )
+    return WatchedSamples(samples, np.isin(samples.combinations, unseen))
+
+
+def measure_on_the_way(
+    answer: Answer, watched: WatchedSamples, epochs: float, seconds: float
+) -> Measurement:
+    """Measure a network as it is now."""
+    samples = watched.samples
+    predictions = answer(samples)
+    right = rounds_to_answer(predictions, samples.answers)
+    rows, at = np.unique(samples.combinations, return_inverse=True)
+    counts = np.bincount(at)
+    with np.errstate(all="ignore"):  # of a network that diverged
+        means = np.bincount(at, predictions.astype(np.float64)) / counts
+    seen, unseen = (
+        {
+            "rounded": _kept(right[of].mean()),
+            "mse": _kept(squared_error(predictions[of], samples.answers[of]).mean()),
+            "mean_error": _kept(error(predictions[of], samples.answers[of]).mean()),
+        }
+        for of in (~watched.is_unseen, watched.is_unseen)
+    )
+    return Measurement(
+        epochs=round(epochs, DIGITS_KEPT),
+        seconds=round(seconds, 3),
+        seen=seen,
+        unseen=unseen,
+        combinations=rows.tolist(),
+        right=np.bincount(at, right).astype(int).tolist(),
+        samples=counts.tolist(),
+        mean=[_kept(value) for value in means],
+    )
+
+
+def _kept(value: float) -> float | None:
+    """A figure as JSON can hold it, without digits that mean nothing."""
+    return round(float(value), DIGITS_KEPT) if np.isfinite(value) else None
 
 
 def combination_means(

@@ -6,11 +6,11 @@ from functools import lru_cache
 import numpy as np
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import Problem
 from unseen.problem.operations import LARGEST_ANSWER, SIGN_LABELS, parse_operation
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
-from unseen.problem.splits import Fold, all_combinations, split_folds
+from unseen.problem.settings import Problem
+from unseen.problem.splits import Fold, Rows, all_combinations, split_folds
 from unseen.problem.symbols import SymbolBank, development_bank, load_symbols, with_signs
 
 MOST_SAMPLES = 20_000_000
@@ -24,6 +24,10 @@ class PosedProblem:
     bank: SymbolBank
     combinations: Combinations
     folds: list[Fold]
+
+    def unseen(self, fold: int) -> Rows:
+        """The rows of the combinations that are unseen in a fold."""
+        return self.folds[fold - 1].unseen
 
 
 @lru_cache(maxsize=1)

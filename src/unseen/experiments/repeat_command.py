@@ -3,8 +3,9 @@
 import shlex
 from collections.abc import Sequence
 
-from unseen.experiments.experiment import DEVELOPMENT_SPLIT_SEED, Experiment, Problem
+from unseen.experiments.experiment import Experiment
 from unseen.experiments.presets import PRESETS
+from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, Problem
 
 OPTION_OF_SETTING = {
     "samples_per_combination": "--samples",

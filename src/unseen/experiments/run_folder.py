@@ -3,38 +3,41 @@
     runs/<name>-<fingerprint>/
       experiment.json  environment.json  report.html
       folds/03/  result.json  predictions.npz  model.safetensors
+                 measurements.jsonl            (a line for each measurement on the way)
                  deep.json                     (worked out from them on demand)
                  checkpoint  progress.json     (while it is under way)
                  lock
 
-Each file appears whole or not at all, and a fold counts as done once its result.json is there.
+Each file appears whole or not at all, measurements line by line. A fold counts as done once its
+result.json is there. A record is whole, damaged (its hash is wrong), or made by another version
+(whole, but not understood); only what is damaged may be replaced.
 """
 
-import importlib.metadata
 import io
 import json
 import math
 import os
-import platform
 import socket
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import filelock
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import Experiment, Frozen, fingerprint
-from unseen.experiments.fold import FoldOutcome, FoldResult
-from unseen.experiments.presets import PRESETS
+from unseen.experiments.environment import current_environment
+from unseen.experiments.experiment import Experiment, fingerprint
+from unseen.experiments.fold import FoldArrays, FoldOutcome, FoldResult
+from unseen.experiments.measuring import Measurement
 from unseen.files import (
     DamagedFileError,
+    append_line,
     as_json,
     make_folder,
     read_file,
@@ -42,20 +45,37 @@ from unseen.files import (
     sha256,
     write_whole,
 )
-from unseen.problem.symbols import symbols_sha256
+from unseen.learning.models import is_own
+from unseen.problem.symbols import SYMBOLS, symbols_sha256
+from unseen.settings import Frozen
 
-RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
+FORMAT = 2  # of the records; 1 is version 0.1's, which had no number
 SYMBOLS_SUM = "symbols' SHA-256"
 
 
+class OtherVersionError(UnseenError):
+    """A record that is whole, but that only another version of the program understands."""
+
+    def __init__(self, path: Path, theirs: str) -> None:
+        super().__init__(
+            f"{path} was made by another version, unseen {theirs}; this is unseen "
+            f"{version('unseen')} (format {FORMAT}), which does not understand it. Nothing was "
+            "changed: use that version, or another runs folder"
+        )
+
+
 class FoldProgress(Frozen):
-    """Where an unfinished fold stands, as its process last said."""
+    """How far an unfinished fold has come, as its process last reported."""
 
     epochs_done: int
     epoch_share: float
     loss: float | None
     process: int
     host: str
+
+    @property
+    def epochs(self) -> float:
+        return self.epochs_done + self.epoch_share
 
 
 @dataclass(frozen=True)
@@ -67,30 +87,59 @@ class RunFolder:
     @classmethod
     def of(cls, experiment: Experiment, runs_dir: Path) -> "RunFolder":
         """The folder that belongs to an experiment, there or not."""
+        earlier = runs_dir / f"{experiment.name}-{fingerprint(experiment, earlier=True)}"
+        if earlier.exists():
+            return cls(earlier)
         return cls(runs_dir / f"{experiment.name}-{fingerprint(experiment)}")
 
     def create(self, experiment: Experiment) -> Path | None:
         """Record the experiment and the machine; returns a damaged record that this replaced."""
+        damaged = None
+        try:
+            recorded = self._experiment_file.exists() and self.records(experiment)
+        except DamagedFileError as damage:
+            recorded, damaged = False, damage.path
         make_folder(self.path)
         if not self.environment():
             symbols = {SYMBOLS_SUM: symbols_sha256(experiment.problem.symbols)}
             write_whole(self._environment_file, as_json(current_environment() | symbols))
-        damaged = None
-        try:
-            if self._experiment_file.exists() and self.experiment() == experiment:
-                return None
-        except DamagedFileError as damage:
-            damaged = damage.path
-            remove(damaged)
-        write_whole(self._experiment_file, as_json(experiment.model_dump(mode="json")))
+        if not recorded:
+            if damaged is not None:
+                remove(damaged)
+            record = {"experiment": experiment.model_dump(mode="json")}
+            write_whole(self._experiment_file, _sealed(record))
         return damaged
 
     def experiment(self) -> Experiment:
         """The experiment as it was recorded."""
+        path = self._experiment_file
+        record = _unsealed(path, read_file(path) or b"", format_1_is_sealed=False)
+        settings = record.get("experiment", record)
+        if not (isinstance(settings, dict) and {"name", "problem", "training"} <= settings.keys()):
+            raise DamagedFileError(path)
         try:
-            return Experiment.model_validate_json(read_file(self._experiment_file) or b"")
-        except ValidationError as error:
-            raise DamagedFileError(self._experiment_file) from error
+            _refuse_later_format(record)
+            return Experiment.model_validate(settings)
+        except (ValidationError, UnseenError, ValueError, TypeError) as error:
+            raise self._other_version(path, record) from error
+
+    def records(self, experiment: Experiment) -> bool:
+        """Whether this is the run of an experiment, wherever its symbols or its network's file are.
+
+        What is measured on the way does not count either.
+        """
+        recorded, settings = self.experiment(), experiment.training
+        training: dict[str, Any] = {"watched_samples": settings.watched_samples}
+        if is_own(recorded.training.model) and is_own(settings.model):
+            training["model"] = settings.model
+        problem = {}
+        if not {recorded.problem.symbols, experiment.problem.symbols} & SYMBOLS.keys():
+            problem["symbols"] = experiment.problem.symbols
+        parts = {
+            "problem": recorded.problem.model_copy(update=problem),
+            "training": recorded.training.model_copy(update=training),
+        }
+        return recorded.model_copy(update=parts) == experiment
 
     def environment(self) -> dict[str, str]:
         """The machine and the versions that the run was started with; empty if not known."""
@@ -100,33 +149,49 @@ class RunFolder:
             return {}
         return recorded if isinstance(recorded, dict) else {}
 
-    def result(self, fold: int) -> FoldResult | None:
-        """The result of a fold if it is done; a DamagedFileError if it cannot be trusted."""
+    def refuse_other_versions(self) -> None:
+        """Raise an OtherVersionError if any record here was made by a version with other records.
+
+        To be called before anything is written; a damaged record is no reason to refuse.
+        """
+        with suppress(DamagedFileError):
+            self.experiment()
+        self.results(thorough=False)
+
+    def result(self, fold: int, *, thorough: bool = True) -> FoldResult | None:
+        """The result of a fold if it is done; a DamagedFileError if it cannot be trusted.
+
+        A thorough look takes in the files beside it, whose hashes the result has.
+        """
         path = self._fold(fold) / "result.json"
         if (content := read_file(path)) is None:
             return None
+        record = _unsealed(path, content)
         try:
-            recorded = json.loads(content)
-            said_sum = recorded.pop("sha256")
-            result = FoldResult.model_validate(recorded["result"])
-            siblings: dict[str, str] = recorded["files"]
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise DamagedFileError(path) from error
-        if said_sum != sha256(as_json(recorded)) or result.fold != fold:
+            siblings: dict[str, str] = record["files"]
+            result = FoldResult.model_validate(_upgraded(record))
+        except (ValueError, LookupError, TypeError, AttributeError, UnseenError) as error:
+            raise self._other_version(path, record) from error
+        if result.fold != fold:
             raise DamagedFileError(path)
-        for name, expected in siblings.items():
+        for name, expected in siblings.items() if thorough else ():
             sibling = path.with_name(name)
             if sha256(read_file(sibling) or b"") != expected:
                 raise DamagedFileError(sibling)
         return result
 
-    def predictions(self, fold: int) -> dict[str, NDArray[Any]]:
+    def _other_version(self, path: Path, record: dict[str, Any]) -> OtherVersionError:
+        theirs = record.get("unseen") or self.environment().get("unseen", "of unknown version")
+        return OtherVersionError(path, f"{theirs} (format {record.get('format', 1)})")
+
+    def arrays(self, fold: int) -> FoldArrays:
         """The arrays that a finished fold left; a DamagedFileError if they cannot be read."""
         path = self._fold(fold) / "predictions.npz"
         try:
             with np.load(io.BytesIO(read_file(path) or b""), allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
-        except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+                known = [field.name for field in fields(FoldArrays) if field.name in arrays.files]
+                return FoldArrays(**{name: arrays[name] for name in known})
+        except (ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise DamagedFileError(path) from error
 
     def weights(self, fold: int) -> bytes:
@@ -135,6 +200,54 @@ class RunFolder:
         if (content := read_file(path)) is None:
             raise DamagedFileError(path)
         return content
+
+    def measurements(self, fold: int) -> list[Measurement]:
+        """What was measured of a fold on the way, so far."""
+        content = read_file(self._fold(fold) / "measurements.jsonl")
+        if content is None:
+            return self._earlier_curve(fold)
+        found = []
+        for line in content.splitlines(keepends=True):
+            try:
+                found.append(Measurement.from_json(json.loads(line)))
+            except (ValueError, LookupError, TypeError):
+                continue  # a line that is still being written, or was cut by a power failure
+        return found
+
+    def measurements_size(self, fold: int) -> int:
+        """How many bytes of measurements there are: another number when there is news."""
+        try:
+            return (self._fold(fold) / "measurements.jsonl").stat().st_size
+        except OSError:
+            return 0
+
+    def _earlier_curve(self, fold: int) -> list[Measurement]:
+        """The learning curve of a run of version 0.1, which kept it in the result."""
+        try:
+            record = json.loads(read_file(self._fold(fold) / "result.json") or b"")
+            points = record["result"].get("curve", ())
+            return [
+                Measurement(
+                    epochs=epoch,
+                    seconds=None,
+                    seen={"mse": point["seen_mse"], "mean_error": point["seen_mean_error"]},
+                    unseen={
+                        name: point[f"unseen_{name}"] for name in ("rounded", "mse", "mean_error")
+                    },
+                    **{name: [] for name in ("combinations", "right", "samples", "mean")},
+                )
+                for epoch, point in enumerate(points, start=1)
+            ]
+        except (ValueError, LookupError, TypeError, AttributeError, UnseenError):
+            return []
+
+    def add_measurement(self, fold: int, measurement: Measurement, *, first: bool) -> None:
+        """Append a line; the first of a process also removes those that it will make again."""
+        path = self._fold(fold) / "measurements.jsonl"
+        if first:
+            earlier = [each for each in self.measurements(fold) if each.epochs < measurement.epochs]
+            write_whole(path, *(_as_line(each) for each in earlier))
+        append_line(path, _as_line(measurement))
 
     def derived(self, fold: int, name: str) -> bytes | None:
         """What was worked out from a fold before; None if its result is no longer the same."""
@@ -148,7 +261,7 @@ class RunFolder:
     def _key(self, fold: int) -> bytes:
         return sha256(read_file(self._fold(fold) / "result.json") or b"").encode()
 
-    def results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
+    def results(self, *, thorough: bool = True) -> tuple[list[FoldResult], list[DamagedFileError]]:
         """The results of all folds that are done, in order, and what is damaged."""
         results, damages = [], []
         for path in sorted(self.path.glob("folds/*/result.json")):
@@ -156,26 +269,26 @@ class RunFolder:
             if path.parent != self._fold(fold):
                 continue
             try:
-                if (result := self.result(fold)) is not None:
+                if (result := self.result(fold, thorough=thorough)) is not None:
                     results.append(result)
             except DamagedFileError as damage:
                 damages.append(damage)
         return results, damages
 
     def save(self, outcome: FoldOutcome) -> None:
-        """Write a finished fold: its result last, with the sums of the files beside it."""
+        """Write a finished fold: its result last, with the hashes of the files beside it."""
         folder = self._fold(outcome.result.fold)
         predictions = io.BytesIO()
-        np.savez_compressed(predictions, **outcome.predictions)  # type: ignore[arg-type]
+        arrays = {name: array for name, array in vars(outcome.arrays).items() if array is not None}
+        np.savez_compressed(predictions, **arrays)
         files = {"predictions.npz": predictions.getvalue(), "model.safetensors": outcome.model}
         for name, content in files.items():
             write_whole(folder / name, content)
-        recorded: dict[str, Any] = {
+        record = {
             "result": json.loads(outcome.result.model_dump_json()),
             "files": {name: sha256(content) for name, content in files.items()},
         }
-        recorded["sha256"] = sha256(as_json(recorded))
-        write_whole(folder / "result.json", as_json(recorded))
+        write_whole(folder / "result.json", _sealed(record))
         self.tidy(outcome.result.fold)
 
     def checkpoint(self, fold: int) -> bytes | None:
@@ -193,29 +306,29 @@ class RunFolder:
         write_whole(self._fold(fold) / "checkpoint", digest, content)
 
     def progress(self, fold: int) -> FoldProgress | None:
-        """Where an unfinished fold stands; None if nobody has begun it."""
+        """How far an unfinished fold has come; None if nobody has begun it."""
         try:
-            said = read_file(self._fold(fold) / "progress.json")
-            return FoldProgress.model_validate_json(said or b"")
-        except (UnseenError, ValidationError):
+            said = json.loads(read_file(self._fold(fold) / "progress.json") or b"")
+            return FoldProgress.model_validate(said)
+        except (UnseenError, ValueError, TypeError):
             return None
 
     def save_progress(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
-        known_loss = loss if math.isfinite(loss) else None
-        said = FoldProgress(
+        progress = FoldProgress(
             epochs_done=epochs_done,
             epoch_share=epoch_share,
-            loss=known_loss,
+            loss=loss if math.isfinite(loss) else None,
             process=os.getpid(),
             host=socket.gethostname(),
         )
-        # losing a word to a power cut is no loss, so it need not reach the disk at once
-        write_whole(self._fold(fold) / "progress.json", as_json(said.model_dump()), sync=False)
+        # losing it to a power cut is no loss, so it need not reach the disk at once
+        write_whole(self._fold(fold) / "progress.json", as_json(progress.model_dump()), sync=False)
 
     def discard(self, fold: int) -> None:
         """Forget a fold altogether."""
         self.discard_result(fold)
         self.tidy(fold)
+        remove(self._fold(fold) / "measurements.jsonl")
 
     def discard_result(self, fold: int) -> None:
         """Forget what a fold came to: its result first, so that it is never half there."""
@@ -270,55 +383,42 @@ class RunFolder:
         return self.path / "environment.json"
 
 
-def find_run(run: str, runs_dir: Path) -> RunFolder:
-    """The run of a path, a folder's name, or the beginning of just one.
+def _sealed(record: dict[str, Any]) -> bytes:
+    """A record with the format, the version that wrote it, and its own hash."""
+    record = {"format": FORMAT, "unseen": version("unseen"), **record}
+    return as_json(record | {"sha256": sha256(as_json(record))})
 
-    Where a preset was also run with other settings, its name means the run without them.
-    """
+
+def _unsealed(path: Path, content: bytes, *, format_1_is_sealed: bool = True) -> dict[str, Any]:
+    """A record as it was sealed; damaged where it is none, or where its hash is wrong."""
     try:
-        for path in (Path(run), runs_dir / run):
-            if run and (path / "experiment.json").is_file():
-                return RunFolder(path)
-    except OSError as error:
-        raise UnseenError(f"cannot read {run}: {error.strerror}") from error
-    runs = [folder for folder in list_runs(runs_dir) if run]
-    begun = [folder for folder in runs if folder.path.name.rpartition("-")[0] == run]
-    if len(begun) > 1 and run in PRESETS:
-        begun = [folder for folder in begun if _is_unchanged(folder, run)] or begun
-    begun = begun or [folder for folder in runs if folder.path.name.startswith(run)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        names = ", ".join(folder.path.name for folder in begun)
-        raise UnseenError(f"{run!r} is the beginning of several runs: {names}")
-    raise UnseenError(f"no run {run!r} in {runs_dir}; 'unseen runs' lists those that are there")
+        record = json.loads(content)
+        if format_1_is_sealed or "format" in record:
+            said = record.pop("sha256")
+            if said != sha256(as_json(record)):
+                raise DamagedFileError(path)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedFileError(path) from error
+    if not isinstance(record, dict):
+        raise DamagedFileError(path)
+    return record
 
 
-def _is_unchanged(folder: RunFolder, preset: str) -> bool:
-    """Whether a run is of a preset as it comes; one that cannot be read is not."""
-    try:
-        return folder.experiment() == PRESETS[preset]()
-    except UnseenError:
-        return False
+def _upgraded(record: dict[str, Any]) -> dict[str, Any]:
+    """The result of a record; one of format 1 had each measure as a field of its own."""
+    _refuse_later_format(record)
+    result: dict[str, Any] = dict(record["result"])
+    if "format" not in record:
+        result.pop("curve", None)
+        names = ("test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one")
+        result["measures"] = {name: result.pop(name) for name in names}
+    return result
 
 
-def list_runs(runs_dir: Path) -> list[RunFolder]:
-    """All runs of a folder, the oldest first."""
-    try:
-        recorded = [(path.stat().st_mtime, path) for path in runs_dir.glob("*/experiment.json")]
-    except OSError as error:
-        raise UnseenError(f"cannot read {runs_dir}: {error.strerror}") from error
-    return [RunFolder(path.parent) for _, path in sorted(recorded)]
+def _refuse_later_format(record: dict[str, Any]) -> None:
+    if record.get("format", 1) > FORMAT:
+        raise ValueError(f"a later format, {record['format']}")
 
 
-def current_environment() -> dict[str, str]:
-    """The machine and the versions at hand."""
-    versions = {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
-    machine = {
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": str(os.cpu_count()),
-        "host": socket.gethostname(),
-    }
-    return machine | versions
+def _as_line(measurement: Measurement) -> bytes:
+    return json.dumps(measurement.to_json(), separators=(",", ":")).encode() + b"\n"

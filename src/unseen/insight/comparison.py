@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from unseen.errors import UnseenError
 from unseen.insight.intervals import Comparison, paired_comparison
 from unseen.insight.references import different_settings
-from unseen.insight.summary import BOOTSTRAP_DRAWS, Score, Summary
+from unseen.insight.summary import BOOTSTRAP_DRAWS, Score, Summary, unseen_metrics
 
 
 @dataclass(frozen=True)
@@ -15,9 +15,12 @@ class RunComparison:
 
     first: str
     run: str
-    rounded: Comparison
-    mse: Comparison
+    measures: dict[str, Comparison]  # by the name of the metric
     folds: int
+
+    @property
+    def rounded(self) -> Comparison:
+        return self.measures["rounded"]
 
 
 def compare_runs(summaries: Sequence[Summary]) -> list[RunComparison]:
@@ -56,14 +59,13 @@ def _compare(first: Summary, other: Summary) -> RunComparison:
 
     def compared(measure: str) -> Comparison:
         ours, theirs = (
-            {_key(score): float(getattr(score, measure)) for score in run.scores}
-            for run in (other, first)
+            {_key(score): score.measures[measure] for score in run.scores} for run in (other, first)
         )
         return paired_comparison(ours, theirs, folds, rounds=rounds)
 
     common = {score.fold for score in first.scores} & set(folds.values())
     return RunComparison(
-        first.run, other.run, compared("rounded"), compared("mse"), folds=len(common)
+        first.run, other.run, {name: compared(name) for name in unseen_metrics()}, len(common)
     )
 
 

@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import FoldResult
+from unseen.experiments.fold import FoldArrays, FoldResult
+from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import PosedProblem, pose
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.insight.deep import DEEP_FILE
 from unseen.problem.symbols import symbols_sha256
-
-Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -23,8 +21,9 @@ class FoldEvidence:
     """A finished fold: its result, its arrays, which combinations it had seen."""
 
     result: FoldResult
-    arrays: Arrays
+    arrays: FoldArrays
     seen: NDArray[np.bool_]  # (combinations,)
+    measurements: tuple[Measurement, ...]  # made while it learnt
     deep: bytes | None  # what was worked out on demand, if it was
 
 
@@ -50,23 +49,25 @@ def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResu
     folds = []
     for result in results:
         seen = np.ones(len(posed.combinations.digits), np.bool_)
-        seen[posed.folds[result.fold - 1].unseen] = False
-        arrays = folder.predictions(result.fold)
+        seen[posed.unseen(result.fold)] = False
+        arrays = folder.arrays(result.fold)
         if not (same_symbols and _shows(posed, arrays)):
             raise UnseenError(
                 f"the symbols in {experiment.problem.symbols} are no longer those that "
                 f"{folder.path.name} was run with; put them back to see what it shows"
             )
-        folds.append(FoldEvidence(result, arrays, seen, folder.derived(result.fold, DEEP_FILE)))
+        measurements = tuple(folder.measurements(result.fold))
+        deep = folder.derived(result.fold, DEEP_FILE)
+        folds.append(FoldEvidence(result, arrays, seen, measurements, deep))
     return Evidence(folder, experiment, posed, tuple(folds))
 
 
-def _shows(posed: PosedProblem, arrays: Arrays) -> bool:
+def _shows(posed: PosedProblem, arrays: FoldArrays) -> bool:
     """Whether the images of a fold's samples still are of the digits of their combinations."""
     labels, table = posed.bank.test.labels, posed.combinations
-    images, rows = arrays["images"], arrays["combination"]
+    images, rows = arrays.images, arrays.combination
     if images.max() >= len(labels) or rows.max() >= len(table.digits):
         return False
     return np.array_equal(labels[images], table.digits[rows]) and np.array_equal(
-        table.answers[rows], arrays["answer"]
+        table.answers[rows], arrays.answer
     )

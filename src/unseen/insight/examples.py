@@ -73,7 +73,7 @@ def _drawn(evidence: Evidence) -> tuple[Example, ...]:
 
 
 def _answers(evidence: Evidence, fold: int) -> NDArray[np.int32]:
-    return evidence.folds[fold].arrays["answer"]
+    return evidence.folds[fold].arrays.answer
 
 
 def _alike(evidence: Evidence, count: int) -> tuple[Example, ...]:
@@ -112,12 +112,12 @@ def _worst(evidence: Evidence) -> tuple[Example, ...]:
     """The largest errors, each of another combination."""
     found: list[tuple[float, Example]] = []
     for fold in evidence.folds:
-        errors = np.abs(fold.arrays["prediction"] - fold.arrays["answer"].astype(np.float64))
+        errors = np.abs(fold.arrays.prediction - fold.arrays.answer.astype(np.float64))
         if not np.isfinite(errors).all():
             return ()
         taken: set[int] = set()
         for sample in np.argsort(-errors, kind="stable"):
-            row = int(fold.arrays["combination"][sample])
+            row = int(fold.arrays.combination[sample])
             if row not in taken:
                 taken.add(row)
                 found.append((float(errors[sample]), _example(evidence, fold, int(sample))))
@@ -130,24 +130,24 @@ def _worst(evidence: Evidence) -> tuple[Example, ...]:
 
 
 def _unseen_rows(fold: FoldEvidence) -> list[int]:
-    rows: list[int] = np.unique(fold.arrays["combination"]).tolist()
+    rows: list[int] = np.unique(fold.arrays.combination).tolist()
     return rows
 
 
 def _first_samples(
     evidence: Evidence, fold: FoldEvidence, rows: Sequence[int]
 ) -> tuple[Example, ...]:
-    firsts = [int(np.argmax(fold.arrays["combination"] == row)) for row in rows]
+    firsts = [int(np.argmax(fold.arrays.combination == row)) for row in rows]
     return tuple(_example(evidence, fold, sample) for sample in firsts)
 
 
 def _example(evidence: Evidence, fold: FoldEvidence, sample: int) -> Example:
-    row = fold.arrays["combination"][sample]
-    panels = evidence.posed.bank.test.images[fold.arrays["images"][sample]]
+    row = fold.arrays.combination[sample]
+    panels = evidence.posed.bank.test.images[fold.arrays.images[sample]]
     return Example(
         combination=tuple(evidence.posed.combinations.digits[row].tolist()),
         picture=np.concatenate(list(panels), axis=1),
-        prediction=float(fold.arrays["prediction"][sample]),
-        answer=int(fold.arrays["answer"][sample]),
+        prediction=float(fold.arrays.prediction[sample]),
+        answer=int(fold.arrays.answer[sample]),
         fold=fold.result.fold,
     )

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from unseen.errors import UnseenError
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
+from unseen.experiments.networks import load_network
 from unseen.experiments.posing import PosedProblem
 from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
 from unseen.insight.digit_values import narrowed, probe
 from unseen.insight.error_parts import error_parts_by_row
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.learning.baselines import BASELINES
-from unseen.learning.models import find_network, is_own
+from unseen.learning.models import is_own
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, batches, draw_samples, render_pictures
 from unseen.problem.symbols import SymbolImages
@@ -56,26 +57,27 @@ def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
         if deep_of(fold.deep) is None:
             yield fold.result.fold
             with torch_threads(evidence.experiment.threads):
-                found = _look_into_fold(evidence, fold, own or model)
+                found = _look_into_fold(evidence, fold, own)
             content = found.model_dump_json().encode()
             evidence.folder.save_derived(fold.result.fold, DEEP_FILE, content)
 
 
-def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepFold:
+def _look_into_fold(evidence: Evidence, fold: FoldEvidence, own: str | None) -> DeepFold:
     import torch
 
     from unseen.learning.evaluation import predict
 
-    network = load_network(evidence, fold, model)
+    network = load_network(evidence.folder, evidence.experiment, fold.result.fold, own)
 
     def answer(samples: Samples) -> NDArray[np.float32]:
         return predict(network, samples, torch.device("cpu"))
 
+    model = own or evidence.experiment.training.model
     _check_answers(answer, evidence, fold, model)
     posed = evidence.posed
     streams = Streams(evidence.experiment.seed, fold.result.fold)
     rows, tables = prediction_tables(answer, posed, streams, TABLE_PREDICTIONS)
-    means = fold.arrays.get("means")
+    means = fold.arrays.means
     if means is None:
         means = combination_means(answer, posed, streams, MEAN_SAMPLES)
     return DeepFold(
@@ -83,22 +85,6 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, model: str) -> DeepF
         by_row=error_parts_by_row(posed.combinations, fold.seen, means, rows, tables),
         probes=probe_layers(network, posed, fold.seen, streams),
     )
-
-
-def load_network(evidence: Evidence, fold: FoldEvidence, model: str) -> "RescaledOutput":
-    """The network of a fold with the weights that it ended with."""
-    import safetensors.torch
-
-    from unseen.learning.modules import RescaledOutput, laid_out_for_speed
-
-    length = len(evidence.posed.combinations.digits[0])
-    height, width = evidence.posed.bank.test.images.shape[1:]
-    network = RescaledOutput(find_network(model).build(length, height, length * width))
-    try:
-        network.load_state_dict(safetensors.torch.load(evidence.folder.weights(fold.result.fold)))
-    except (RuntimeError, safetensors.SafetensorError) as error:
-        raise UnseenError(f"the weights of this run do not fit {model}") from error
-    return laid_out_for_speed(network.eval())
 
 
 def _check_answers(
@@ -111,9 +97,9 @@ def _check_answers(
     arrays, some = fold.arrays, slice(0, PROBED_AT_ONCE)
     samples = Samples(
         evidence.posed.bank.test,
-        *(arrays[name][some] for name in ("images", "combination", "answer")),
+        *(each[some] for each in (arrays.images, arrays.combination, arrays.answer)),
     )
-    if not np.allclose(answer(samples), arrays["prediction"][some], 1e-2, 1e-2, equal_nan=True):
+    if not np.allclose(answer(samples), arrays.prediction[some], 1e-2, 1e-2, equal_nan=True):
         raise UnseenError(f"{model} no longer answers as it did when this was run")
 
 

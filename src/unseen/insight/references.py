@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import Experiment, Problem
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.find_runs import list_runs
 from unseen.experiments.fold import FoldResult
-from unseen.experiments.run_folder import RunFolder, list_runs
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.statistics import Spread, spread
 from unseen.learning.baselines import BASELINES
+from unseen.problem.settings import Problem
 
 QUESTION = (
     *("operation", "length", "symbols", "split", "split_seed"),
@@ -57,7 +59,7 @@ def _baseline(run: RunFolder, problem: Problem) -> tuple[str, list[FoldResult]]:
 
 def _reference(results: Sequence[FoldResult]) -> Reference:
     return Reference(
-        spread([result.rounded for result in results]),
-        spread([result.test_mse for result in results]),
+        spread([result.measures["rounded"] for result in results]),
+        spread([result.measures["test_mse"] for result in results]),
         len(results),
     )

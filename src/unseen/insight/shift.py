@@ -10,7 +10,7 @@ import numpy as np
 
 from unseen.insight.evidence import FoldEvidence
 from unseen.insight.statistics import Spread, spread
-from unseen.learning.metrics import mse, rounded
+from unseen.learning.metrics import METRICS
 
 
 def without_shift(folds: Sequence[FoldEvidence]) -> dict[str, Spread]:
@@ -21,11 +21,11 @@ def without_shift(folds: Sequence[FoldEvidence]) -> dict[str, Spread]:
     """
     if not all(fold.result.quadrants for fold in folds):
         return {}
-    measured: dict[str, list[float]] = {"rounded": [], "test_mse": []}
+    measured: dict[str, list[float]] = {}
     for fold in folds:
-        shift = fold.result.quadrants["seen_train"].mean_error
-        predictions = fold.arrays["prediction"] - np.float32(shift)
-        answers = fold.arrays["answer"]
-        measured["rounded"].append(rounded(predictions, answers))
-        measured["test_mse"].append(mse(predictions, answers))
+        shift = np.float32(fold.result.quadrants["seen_train"]["mean_error"])
+        for name, metric in METRICS.items():
+            if metric.combinations == "unseen":
+                figure = metric(fold.arrays.prediction - shift, fold.arrays.answer)
+                measured.setdefault(name, []).append(figure)
     return {name: spread(values) for name, values in measured.items()}

@@ -1,13 +1,13 @@
 """Figures over folds, with their spread."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from unseen.experiments.fold import FoldResult
-
-MEASURES = ("test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one", "seconds")
+from unseen.learning.metrics import METRICS
 
 
 @dataclass(frozen=True)
@@ -29,4 +29,13 @@ def over_folds(results: Sequence[FoldResult]) -> dict[str, Spread]:
     """The spread of every measure; empty where no fold is done."""
     if not results:
         return {}
-    return {name: spread([getattr(result, name) for result in results]) for name in MEASURES}
+    return {
+        name: spread([measures[name] for measures in map(measures_of, results)])
+        for name in measures_of(results[0])
+    }
+
+
+def measures_of(result: FoldResult) -> dict[str, float]:
+    """Every registered metric of a fold, NaN where it was not measured yet, and its seconds."""
+    measures = {name: result.measures.get(name, math.nan) for name in METRICS}
+    return measures | {"seconds": result.seconds}

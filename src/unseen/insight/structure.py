@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.insight.digit_values import Digits, additivity, bias, fit_values, mirror_gap
-from unseen.insight.evidence import Evidence, FoldEvidence
+from unseen.insight.evidence import Evidence
 from unseen.insight.statistics import Spread, spread
 
 MOST_COMBINATIONS = 100_000  # a fit over more would take gigabytes
 
 PlaceDigit = tuple[int, int]
+Answered = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fold's mean answers, and what it saw
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,15 @@ class Structure:
 def structure_of(evidence: Evidence) -> Structure | None:
     """The structure of a run; None where it was not recorded or is too large to fit."""
     table = evidence.posed.combinations
-    folds = [fold for fold in evidence.folds if "means" in fold.arrays]
-    if not folds or len(folds) < len(evidence.folds) or len(table.digits) > MOST_COMBINATIONS:
+    answered = [(fold.arrays.means, fold.seen) for fold in evidence.folds]
+    folds = [(means, seen) for means, seen in answered if means is not None]
+    if not folds or len(folds) < len(answered) or len(table.digits) > MOST_COMBINATIONS:
         return None
     digits, answers = table.digits, table.answers
     true_values = fit_values(digits, answers.astype(np.float64)).values
-    fitted = [additivity(digits, fold.arrays["means"], answers, fold.seen) for fold in folds]
-    exact = [additivity(digits, answers.astype(float), answers, fold.seen) for fold in folds]
-    biases = [bias(fold.arrays["means"], answers, fold.seen) for fold in folds]
+    fitted = [additivity(digits, means, answers, seen) for means, seen in folds]
+    exact = [additivity(digits, answers.astype(float), answers, seen) for _, seen in folds]
+    biases = [bias(means, answers, seen) for means, seen in folds]
     return Structure(
         values=_mean_values(folds, digits, true_values),
         true_values=true_values,
@@ -57,25 +59,23 @@ def structure_of(evidence: Evidence) -> Structure | None:
 
 
 def _mean_values(
-    folds: Sequence[FoldEvidence], digits: Digits, true_values: dict[PlaceDigit, float]
+    folds: Sequence[Answered], digits: Digits, true_values: dict[PlaceDigit, float]
 ) -> dict[PlaceDigit, Spread]:
     """The values of digits, each fold's set beside the truth where its smallest digit is not 0."""
     by_digit: dict[PlaceDigit, list[float]] = {}
-    for fold in folds:
-        fit = fit_values(digits[fold.seen], fold.arrays["means"][fold.seen])
+    for means, seen in folds:
+        fit = fit_values(digits[seen], means[seen])
         for (place, digit), value in fit.values.items():
             start = true_values[place, fit.zeros[place]]
             by_digit.setdefault((place, digit), []).append(start + value)
     return {name: _spread(values) for name, values in sorted(by_digit.items())}
 
 
-def _mirror(
-    folds: Sequence[FoldEvidence], digits: Digits, answers: NDArray[np.int32]
-) -> Spread | None:
+def _mirror(folds: Sequence[Answered], digits: Digits, answers: NDArray[np.int32]) -> Spread | None:
     exact = mirror_gap(digits, answers.astype(np.float64))
     if exact is None or exact.gap > 0:
         return None
-    gaps = [mirror_gap(digits, fold.arrays["means"]) for fold in folds]
+    gaps = [mirror_gap(digits, means) for means, _ in folds]
     return _spread([gap.gap for gap in gaps if gap is not None])
 
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import FoldResult
+from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
+from unseen.experiments.measuring import Measurement
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import MeanProbe, deep_of, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
@@ -18,6 +19,7 @@ from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import Structure, structure_of
 from unseen.insight.verdict import Verdict, judge
+from unseen.learning.metrics import METRICS, Metric
 
 BOOTSTRAP_DRAWS = 10_000_000
 QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
@@ -32,10 +34,9 @@ class Score:
     row: int  # of the table of all combinations
     combination: tuple[int, ...]
     answer: int
-    rounded: float
-    mean: float
-    mse: float
+    mean: float  # of its answers
     samples: int
+    measures: dict[str, float]  # the metrics of unseen combinations, by name
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class Summary:
     places: tuple[tuple[int, ...], ...]  # by place, what may stand there
     spreads: dict[str, Spread]
     scores: tuple[Score, ...]
-    rounded: Interval
-    mse: Interval
+    intervals: dict[str, Interval]  # over combinations, by the name of the metric
     guess: float  # what one and the same answer to everything could get right
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
@@ -71,7 +71,16 @@ class Summary:
     structure: Structure | None
     probes: tuple[MeanProbe, ...]
     baselines: dict[str, Reference]
+    measurements: tuple[tuple[Measurement, ...], ...]  # by fold, made while it learnt
     verdict: Verdict
+
+    @property
+    def rounded(self) -> Interval:
+        return self.intervals["rounded"]
+
+    @property
+    def mse(self) -> Interval:
+        return self.intervals["test_mse"]
 
 
 def summarise_run(folder: RunFolder, results: Sequence[FoldResult]) -> Summary | None:
@@ -85,7 +94,7 @@ def sum_up(evidence: Evidence) -> Summary:
     """The figures of a run, and the words for them."""
     experiment, results = evidence.experiment, evidence.results
     scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
-    rounded, mse = interval(scores, "rounded"), interval(scores, "mse")
+    intervals = {name: interval(scores, name) for name in unseen_metrics()}
     guess = best_constant_share(evidence)
     parts_by_row, images = all_error_parts(evidence)
     parts = mean_of_folds(parts_by_row)
@@ -101,8 +110,7 @@ def sum_up(evidence: Evidence) -> Summary:
         ),
         spreads=spreads,
         scores=tuple(scores),
-        rounded=rounded,
-        mse=mse,
+        intervals=intervals,
         guess=guess,
         bands=bands_of(evidence),
         quadrants=quadrant_spreads(results),
@@ -117,9 +125,10 @@ def sum_up(evidence: Evidence) -> Summary:
         structure=structure_of(evidence),
         probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
         baselines=baselines,
+        measurements=tuple(fold.measurements for fold in evidence.folds),
         verdict=judge(
             experiment,
-            rounded,
+            intervals["rounded"],
             folds=len(results),
             combinations=len({score.row for score in scores}),
             guess=guess,
@@ -129,27 +138,31 @@ def sum_up(evidence: Evidence) -> Summary:
     )
 
 
+def unseen_metrics() -> dict[str, Metric]:
+    """The metrics of unseen combinations, by name."""
+    return {name: each for name, each in METRICS.items() if each.combinations == "unseen"}
+
+
 def scores_of(fold: FoldEvidence, evidence: Evidence) -> list[Score]:
     """Each unseen combination of a fold."""
-    table = evidence.posed.combinations
-    rows, at = np.unique(fold.arrays["combination"], return_inverse=True)
-    predictions = fold.arrays["prediction"].astype(np.float64)
-    answers = fold.arrays["answer"]
+    table, arrays = evidence.posed.combinations, fold.arrays
+    rows, at = np.unique(arrays.combination, return_inverse=True)
     counts = np.bincount(at)
-    with np.errstate(all="ignore"):  # a network that went astray has means that are no numbers
-        right = np.bincount(at, np.rint(predictions) == answers) / counts
-        means = np.bincount(at, predictions) / counts
-        errors = np.bincount(at, (predictions - answers) ** 2) / counts
+    with np.errstate(all="ignore"):  # a network that diverged has means that are NaN
+        means = np.bincount(at, arrays.prediction.astype(np.float64)) / counts
+        measures = {
+            name: np.bincount(at, metric.of_samples(arrays.prediction, arrays.answer)) / counts
+            for name, metric in unseen_metrics().items()
+        }
     return [
         Score(
             fold=fold.result.fold,
             row=int(row),
             combination=tuple(table.digits[row].tolist()),
             answer=int(table.answers[row]),
-            rounded=float(right[place]),
             mean=float(means[place]),
-            mse=float(errors[place]),
             samples=int(counts[place]),
+            measures={name: float(values[place]) for name, values in measures.items()},
         )
         for place, row in enumerate(rows)
     ]
@@ -165,7 +178,7 @@ def interval(scores: Sequence[Score], measure: str) -> Interval:
 def values_by_fold(scores: Sequence[Score], measure: str) -> list[NDArray[np.float64]]:
     folds: dict[int, list[float]] = {}
     for score in scores:
-        folds.setdefault(score.fold, []).append(getattr(score, measure))
+        folds.setdefault(score.fold, []).append(score.measures[measure])
     return [np.asarray(values, np.float64) for values in folds.values()]
 
 
@@ -188,8 +201,8 @@ def best_constant_share(evidence: Evidence) -> float:
 
 def bands_of(evidence: Evidence) -> tuple[Band, ...]:
     """For every answer, where the predictions lie, over all folds."""
-    predictions = np.concatenate([fold.arrays["prediction"] for fold in evidence.folds])
-    answers = np.concatenate([fold.arrays["answer"] for fold in evidence.folds])
+    predictions = np.concatenate([fold.arrays.prediction for fold in evidence.folds])
+    answers = np.concatenate([fold.arrays.answer for fold in evidence.folds])
     order = np.argsort(answers, kind="stable")
     values, starts = np.unique(answers[order], return_index=True)
     bands = []
@@ -207,8 +220,8 @@ def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Sprea
         return {}
     return {
         name: {
-            measure: spread([getattr(quadrants[name], measure) for quadrants in measured])
-            for measure in ("mse", "rounded", "mean_error")
+            measure: spread([quadrants[name][measure] for quadrants in measured])
+            for measure in QUADRANT_MEASURES
         }
         for name in QUADRANTS
     }
@@ -220,22 +233,22 @@ def all_error_parts(evidence: Evidence) -> tuple[list[dict[int, ErrorParts]], in
     thorough = [each for each in deep if each is not None]
     if len(thorough) == len(deep):
         return [each.by_row for each in thorough], thorough[0].images
-    tables = [fold.arrays["tables"] for fold in evidence.folds if "tables" in fold.arrays]
-    images = int(tables[0].shape[1]) if tables else 0
+    tables = evidence.folds[0].arrays.tables
+    images = 0 if tables is None else int(tables.shape[1])
     return [fold_error_parts(fold, evidence) for fold in evidence.folds], images
 
 
 def fold_error_parts(fold: FoldEvidence, evidence: Evidence) -> dict[int, ErrorParts]:
     """By row what a fold's errors are made of; nothing where it recorded no tables."""
     arrays = fold.arrays
-    if "tables" not in arrays:
+    if arrays.means is None or arrays.table_rows is None or arrays.tables is None:
         return {}
     return error_parts_by_row(
         evidence.posed.combinations,
         fold.seen,
-        arrays["means"],
-        arrays["table_rows"],
-        arrays["tables"],
+        arrays.means,
+        arrays.table_rows,
+        arrays.tables,
     )
 
 

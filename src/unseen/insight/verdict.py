@@ -9,7 +9,6 @@ from unseen.experiments.experiment import Experiment
 from unseen.experiments.repeat_command import baseline_command, command_of
 from unseen.insight.error_parts import ErrorParts
 from unseen.insight.intervals import Interval
-from unseen.insight.paper_results import is_the_papers_problem
 from unseen.insight.references import Reference
 from unseen.insight.words import (
     answers_word,
@@ -176,7 +175,7 @@ def _errors(experiment: Experiment, parts: ErrorParts | None) -> str:
     first, share = ordered[0]
     made = "mostly" if share > 0.5 else "more than anything else"
     guessed = ""
-    if is_the_papers_problem(experiment.problem) and experiment.training.model not in BASELINES:
+    if experiment.problem.is_the_papers and experiment.training.model not in BASELINES:
         right = first == "misread digits"
         guessed = ", as the paper guessed" if right else "; the paper guessed misread digits"
     return (

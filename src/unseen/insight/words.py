@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from unseen.experiments.experiment import Problem
 from unseen.problem.operations import SIGNS
+from unseen.problem.settings import Problem
 
 
 def combinations_word(problem: Problem) -> str:

@@ -1,5 +1,8 @@
 """What a trained network answers."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,16 +14,29 @@ from unseen.problem.samples import Samples, batches, render_pictures
 EVALUATION_BATCH = 125
 
 
-def to_input(pictures: NDArray[np.uint8], device: torch.device) -> Tensor:
+def to_input(pictures: NDArray[Any], device: torch.device) -> Tensor:
     """Grey values as a network takes them: (n, height, width) bytes -> (n, 1, height, width)."""
     return torch.from_numpy(pictures).to(device).unsqueeze(1).float().div_(255.0)
 
 
-@torch.inference_mode()
 def predict(model: nn.Module, samples: Samples, device: torch.device) -> NDArray[np.float32]:
     """The model's answer to each sample, with dropout off."""
+    return _answers(model, len(samples), lambda batch: render_pictures(samples, batch), device)
+
+
+def predict_pictures(
+    model: nn.Module, pictures: NDArray[Any], device: torch.device
+) -> NDArray[np.float32]:
+    """The model's answer to each picture: (n, height, width) grey values -> (n,)."""
+    return _answers(model, len(pictures), lambda batch: pictures[batch], device)
+
+
+@torch.inference_mode()
+def _answers(
+    model: nn.Module, count: int, render: Callable[[slice], NDArray[Any]], device: torch.device
+) -> NDArray[np.float32]:
     model.eval()
-    answers = np.empty(len(samples), np.float32)  # at once: bits between batches scatter the heap
-    for batch in batches(len(samples), EVALUATION_BATCH):
-        answers[batch] = model(to_input(render_pictures(samples, batch), device)).float().cpu()
+    answers = np.empty(count, np.float32)  # at once: bits between batches scatter the heap
+    for batch in batches(count, EVALUATION_BATCH):
+        answers[batch] = model(to_input(render(batch), device)).float().cpu()
     return answers

@@ -24,6 +24,7 @@ class Network:
     build: Callable[[int, int, int], nn.Module]
     sight: str
     about: str
+    cost: float = 1.0  # time of a training step, in steps of lenet5-strided; roughly
     revision: int = 1  # raised when the same name builds another network: earlier runs stay apart
 
 

@@ -16,7 +16,8 @@ from torch.nn.parameter import is_lazy
 from unseen.errors import UnseenError
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
-from unseen.learning.training import TrainingSettings, TrainingState, autocast, step_down
+from unseen.learning.settings import Training
+from unseen.learning.training import TrainingState, autocast, step_down
 
 MOST_TRIED = 64  # pictures at once, where a run will show more
 
@@ -37,7 +38,7 @@ def build_own(model: str, length: int, height: int, width: int) -> nn.Module:
 
 
 def check_own(
-    training: TrainingSettings, batch_sizes: Collection[int], length: int, height: int, width: int
+    training: Training, batch_sizes: Collection[int], length: int, height: int, width: int
 ) -> None:
     """Refuse a network that a run with batches of these sizes could not train, test or save."""
     with redirect_stdout(sys.stderr):  # what it prints is no result
@@ -69,7 +70,7 @@ def _try_to_answer(model: str, network: nn.Module, height: int, width: int) -> N
 
 
 def _try_to_learn(
-    training: TrainingSettings,
+    training: Training,
     answering: RescaledOutput,
     batch_sizes: Collection[int],
     height: int,

@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -20,38 +19,15 @@ from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
+from unseen.learning.settings import Training
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures
 
-# An epoch is told of, and draws its dropout, in so many parts: another number, other results.
+# An epoch reports its progress, and draws its dropout, in so many parts: another number, other
+# results.
 PARTS_PER_EPOCH = 20
-
-
-class TrainingSettings(Protocol):
-    """What the loop needs to know; `experiments.Training` has it."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def epochs(self) -> int: ...
-    @property
-    def batch_size(self) -> int: ...
-    @property
-    def optimizer(self) -> str: ...
-    @property
-    def learning_rate(self) -> float: ...
-    @property
-    def schedule(self) -> str: ...
-    @property
-    def scale_answers(self) -> bool: ...
-    @property
-    def precision(self) -> str: ...
-    @property
-    def averaged_epochs(self) -> int: ...
-    @property
-    def distortion(self) -> float: ...
-    @property
-    def loss(self) -> str: ...
+# Measure after so many parts: ten times an epoch in a short training, four times in a long one.
+PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5
 
 
 @dataclass
@@ -65,7 +41,6 @@ class TrainingState:
     optimizer: Optimizer
     losses: list[float] = field(default_factory=list)  # of each finished epoch
     seconds: float = 0.0  # spent so far
-    curve: list[dict[str, float]] = field(default_factory=list)  # what was measured on the way
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
 
     def to_bytes(self) -> bytes:
@@ -75,7 +50,6 @@ class TrainingState:
             "optimizer": self.optimizer.state_dict(),
             "losses": self.losses,
             "seconds": self.seconds,
-            "curve": self.curve,
             "weights_sum": self.weights_sum,
         }
         torch.save(parts, buffer)
@@ -87,10 +61,10 @@ class TrainingState:
             self.model.load_state_dict(parts["model"])
             self.optimizer.load_state_dict(parts["optimizer"])
             self.losses, self.seconds = parts["losses"], parts["seconds"]
-            self.curve, self.weights_sum = parts["curve"], parts["weights_sum"]
+            self.weights_sum = parts["weights_sum"]
         except Exception as error:
             raise UnseenError(
-                f"a checkpoint does not fit its network ({error}); --fresh starts anew"
+                f"a checkpoint does not fit its network ({error}); restart the fold"
             ) from error
 
     def average_weights(self, epochs: int, *, last: bool) -> None:
@@ -103,21 +77,27 @@ class TrainingState:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """How far training has come: within an epoch, or at its end."""
 
     epochs_done: int
     epoch_share: float  # of the epoch under way
     loss: float  # mean squared error in training, of the epoch under way or just ended
     state: TrainingState
+    is_measured: bool  # whether this is one of the moments to measure on the way
 
     @property
     def epoch_ended(self) -> bool:
         return self.epoch_share == 0.0
 
+    @property
+    def epochs(self) -> float:
+        """The epochs so far, with the share of the one under way."""
+        return self.epochs_done + self.epoch_share
+
 
 def start_training(
-    training: TrainingSettings, samples: Samples, streams: Streams, device: torch.device
+    training: Training, samples: Samples, streams: Streams, device: torch.device
 ) -> TrainingState:
     """A network with its first weights, and its optimiser."""
     length = samples.images.shape[1]
@@ -136,14 +116,16 @@ def start_training(
 def train(
     state: TrainingState,
     samples_of: Callable[[int], Samples],
-    training: TrainingSettings,
+    training: Training,
     streams: Streams,
     device: torch.device,
-) -> Iterator[Progress]:
+) -> Iterator[TrainingProgress]:
     """Train from wherever the state is on each epoch's samples, the first epoch being 1.
 
     Yields some times within each epoch, and at its end.
     """
+    long = training.epochs >= LONG_EPOCHS
+    measured_parts = PARTS_PER_MEASUREMENT_IF_LONG if long else PARTS_PER_MEASUREMENT
     while (epoch := len(state.losses) + 1) <= training.epochs:
         samples = samples_of(epoch)
         answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
@@ -172,11 +154,12 @@ def train(
             squared_error += float(part_error)
             if 0 < step < steps:
                 so_far = squared_error / (step * training.batch_size)
-                yield Progress(epoch - 1, step / steps, so_far, state)
+                is_measured = (part + 1) % measured_parts == 0
+                yield TrainingProgress(epoch - 1, step / steps, so_far, state, is_measured)
         state.losses.append(squared_error / len(samples))
         if epoch > training.epochs - training.averaged_epochs:
             state.average_weights(training.averaged_epochs, last=epoch == training.epochs)
-        yield Progress(epoch, 0.0, state.losses[-1], state)
+        yield TrainingProgress(epoch, 0.0, state.losses[-1], state, is_measured=True)
 
 
 def training_pictures(

@@ -5,7 +5,7 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from http.client import HTTPException
 from pathlib import Path
@@ -35,6 +35,8 @@ MIRRORS = (
     "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
 )
+News = tuple[str, int, int]  # a file, how many bytes of it have come, of how many (0: not known)
+
 TIMEOUT_SECONDS = 20
 CHUNK_BYTES = 64 * 1024
 # The largest file has 26 MB, 47 MB unpacked; a mirror that sends more does not send that file.
@@ -83,17 +85,14 @@ def fashion_mnist() -> SymbolBank:
     return bank
 
 
-def fetch_fashion_mnist(tell: Callable[[str, int, int], None]) -> Path:
-    """Download into the cache what is not there yet: the folder that then holds all four files.
-
-    `tell` hears of each file's name, how many bytes have come, and of how many (0: not known).
-    """
+def fetch_fashion_mnist() -> Iterator[News]:
+    """Download into the cache what is not there yet, and yield how it goes."""
     folder = cache_folder()
     make_folder(folder)
     for name, path in _paths(folder).items():
         if not _is_kept(name, path):
-            write_whole(path, _download(name, tell))
-    return folder
+            content = yield from _download(name)
+            write_whole(path, content)
 
 
 def _paths(folder: Path) -> dict[str, Path]:
@@ -109,12 +108,12 @@ def _is_kept(name: str, path: Path) -> bool:
         return False
 
 
-def _download(name: str, tell: Callable[[str, int, int], None]) -> bytes:
+def _download(name: str) -> Generator[News, None, bytes]:
     """The published file, compressed, from the first mirror that has it."""
     reasons = []
     for mirror in MIRRORS:
         try:
-            packed = _read(f"{mirror}{name}.gz", name, tell)
+            packed = yield from _read(f"{mirror}{name}.gz", name)
             if _raw_sha256(io.BytesIO(packed)) == FASHION_SHA256[name]:
                 return packed
             raise _MirrorError("sent another file than the published one: its SHA-256 differs")
@@ -125,7 +124,7 @@ def _download(name: str, tell: Callable[[str, int, int], None]) -> bytes:
     )
 
 
-def _read(address: str, name: str, tell: Callable[[str, int, int], None]) -> bytes:
+def _read(address: str, name: str) -> Generator[News, None, bytes]:
     """All that an address sends, unless that is too much or too little."""
     received, promised = bytearray(), 0
     with closing(_chunks(address)) as chunks:
@@ -133,7 +132,7 @@ def _read(address: str, name: str, tell: Callable[[str, int, int], None]) -> byt
             received += chunk
             if max(len(received), promised) > LARGEST_DOWNLOAD_BYTES:
                 raise _MirrorError(f"sends more than {LARGEST_DOWNLOAD_BYTES:,} bytes")
-            tell(name, len(received), promised)
+            yield name, len(received), promised
     if len(received) < promised:
         raise _MirrorError(f"broke off after {len(received):,} of {promised:,} bytes")
     return bytes(received)

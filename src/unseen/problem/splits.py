@@ -7,7 +7,7 @@ what the folds are.
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -258,9 +258,26 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
     return tuple(sorted(combinations))
 
 
-def find_split(split: str) -> tuple[str, tuple[Combination, ...]]:
-    """A split by its name, or the list of unseen combinations in a file."""
-    if split in SPLITS:
+def _listed_combinations(
+    combinations: Iterable[Sequence[int | str]],
+) -> tuple[Combination, ...]:
+    """Unseen combinations given as such: (3, 4), or (3, "+", 4) where a sign is shown."""
+    try:
+        found = {tuple(SIGN_LABELS.get(v) or int(v) for v in each) for each in combinations}
+    except (TypeError, ValueError) as error:
+        raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
+    if not found:
+        raise UnseenError("the list of unseen combinations is empty")
+    return tuple(sorted(found))
+
+
+def find_split(
+    split: str | Path | Iterable[Sequence[int | str]],
+) -> tuple[str, tuple[Combination, ...]]:
+    """A split by its name, or unseen combinations as a list or in a file that lists them."""
+    if not isinstance(split, str | Path):
+        return LISTED, _listed_combinations(split)
+    if (split := str(split)) in SPLITS:
         return split, ()
     path = Path(split)
     if path.is_file():

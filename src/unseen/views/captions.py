@@ -30,7 +30,7 @@ def ruler(summary: Summary) -> str:
 
 
 def grid(summary: Summary) -> str:
-    ordered = sorted(summary.scores, key=lambda score: (score.rounded, score.row))
+    ordered = sorted(summary.scores, key=lambda score: (score.measures["rounded"], score.row))
     worst = ", ".join(format_combination(score.combination) for score in ordered[:3])
     words = (
         "Each cell is answered by the network that had never seen that combination; the number "
@@ -58,15 +58,12 @@ def points(difference: float) -> str:
 
 
 def curves(summary: Summary) -> str:
-    if all(result.curve for result in summary.results):
-        return (
-            "Measured after each epoch with dropout off, on the same samples: thin lines are "
-            "folds, thick ones their mean. Where orange stays above blue, it remembers more than "
-            "it composes; jumps of both together are the step size, not the pairs."
-        )
+    things = combinations_word(summary.experiment.problem)
     return (
-        "The training loss of each fold, dropout on, and the mean of all in bold. "
-        "With --watched-samples 2000 unseen combinations are followed as well."
+        f"Measured while the networks learn, with dropout off, always on the same test samples of "
+        f"seen and unseen {things}: thin lines are folds, thick ones their mean. Nothing is chosen "
+        f"by it. Where the two part, it remembers more than it composes; jumps of both together "
+        f"come from the learning rate, not from the {things}."
     )
 
 

@@ -15,8 +15,9 @@ from unseen.errors import UnseenError
 from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
-from unseen.insight.summary import Summary
+from unseen.insight.summary import Summary, unseen_metrics
 from unseen.insight.words import format_count
+from unseen.learning.metrics import Metric
 from unseen.views.json_view import interval_json, number
 from unseen.views.tables import format_measure
 
@@ -42,17 +43,16 @@ def comparison_table(
 ) -> RenderableType:
     """For either measure a row a run: its figure, then its difference from the first one."""
     return Group(
-        _table(
-            "Right by rounding, unseen; differences in points", "rounded", summaries, comparisons
-        ),
-        _table("Mean squared error, unseen", "mse", summaries, comparisons),
+        *(_table(metric, summaries, comparisons) for metric in unseen_metrics().values()),
         *(Text(words, style="dim") for words in _footnotes(summaries, comparisons)),
     )
 
 
 def _table(
-    title: str, measure: str, summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
+    metric: Metric, summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
 ) -> Table:
+    points = "; differences in points" if metric.unit == "share" else ""
+    title = f"{metric.label}, unseen combinations{points}"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("run")
     for heading in ("mean", "over", "difference", "95 % interval", "p"):
@@ -60,19 +60,19 @@ def _table(
     for summary, compared in zip(summaries, (None, *comparisons), strict=True):
         table.add_row(
             Text(summary.run),
-            format_measure(measure, getattr(summary, measure).mean),
-            *(_compared(getattr(compared, measure), measure) if compared else ()),
+            format_measure(metric, summary.intervals[metric.name].mean),
+            *(_compared(compared.measures[metric.name], metric) if compared else ()),
         )
     return table
 
 
-def _compared(compared: Comparison, measure: str) -> tuple[str, ...]:
-    return f"{compared.combinations:,}", *difference(compared, measure)
+def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
+    return f"{compared.combinations:,}", *difference(compared, metric)
 
 
-def difference(compared: Comparison, measure: str) -> tuple[str, str, str]:
+def difference(compared: Comparison, metric: Metric) -> tuple[str, str, str]:
     """A difference, its interval, and its p-value."""
-    scale, digits = (100, 2) if measure == "rounded" else (1, 4)
+    scale, digits = (100, 2) if metric.unit == "share" else (1, 4)
     at, low, high = (
         f"{scale * value:+.{digits}f}" if math.isfinite(value) else "nan"
         for value in (compared.difference, compared.interval.low, compared.interval.high)
@@ -112,8 +112,7 @@ def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunCompa
     runs = [
         {
             "run": summary.run,
-            "rounded": interval_json(summary.rounded),
-            "mse": interval_json(summary.mse),
+            **{name: interval_json(each) for name, each in summary.intervals.items()},
         }
         for summary in summaries
     ]
@@ -122,8 +121,7 @@ def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunCompa
             "run": each.run,
             "from": each.first,
             "folds": each.folds,
-            "rounded": _comparison(each.rounded),
-            "mse": _comparison(each.mse),
+            **{name: _comparison(compared) for name, compared in each.measures.items()},
         }
         for each in comparisons
     ]
@@ -161,13 +159,17 @@ def draw_comparison(comparisons: Sequence[RunComparison]) -> "Figure":
     """Each run's difference from the first, with its interval, around a line at none."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 1.1 + 0.35 * len(comparisons)), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    rounding = [each.rounded for each in comparisons]
-    _draw_differences(left, rounding, 100, "right by rounding, points more")
-    _draw_differences(right, [each.mse for each in comparisons], 1, "mean squared error, more")
-    left.set_yticks(range(len(comparisons)), [each.run for each in comparisons])
-    left.invert_yaxis()
+    metrics = unseen_metrics()
+    size = (1 + 3 * len(metrics), 1.1 + 0.35 * len(comparisons))
+    figure = Figure(figsize=size, layout="constrained")
+    places = figure.subplots(1, len(metrics), sharey=True, squeeze=False)[0]
+    for place, metric in zip(places, metrics.values(), strict=True):
+        share = metric.unit == "share"
+        compared = [each.measures[metric.name] for each in comparisons]
+        label = f"{metric.label}, {'points ' if share else ''}more"
+        _draw_differences(place, compared, 100 if share else 1, label)
+    places[0].set_yticks(range(len(comparisons)), [each.run for each in comparisons])
+    places[0].invert_yaxis()
     figure.suptitle(f"Difference from {comparisons[0].first}, with 95 % intervals", fontsize=9)
     return figure
 

@@ -5,11 +5,11 @@ import io
 import re
 from collections.abc import Iterator
 
-from unseen.insight.paper_results import PAPER_BY_FOLD, PAPER_MEAN, is_the_papers_problem
-from unseen.insight.statistics import MEASURES
+from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
 from unseen.insight.verdict import named_parts_by_place
 from unseen.insight.words import format_combination, place_names
+from unseen.learning.metrics import METRICS
 from unseen.views.json_view import structure_figures
 from unseen.views.tables import FoldTable, describe, fold_tables, footnote
 
@@ -92,21 +92,21 @@ def as_csv(summary: Summary) -> str:
 
 
 def _figures(summary: Summary) -> Iterator[Row]:
-    for name, interval in (("rounded", summary.rounded), ("mse", summary.mse)):
+    for name, interval in summary.intervals.items():
         yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
     yield "one answer", "", "best_constant", "rounded", summary.guess
     for name, spread in summary.spreads.items():
         yield "mean over folds", "", summary.run, name, spread.mean
         yield "deviation between folds", "", summary.run, name, spread.deviation
     for result in summary.results:
-        for name in MEASURES:
-            yield "fold", result.fold, summary.run, name, getattr(result, name)
-    if is_the_papers_problem(summary.experiment.problem):
+        for name, value in measures_of(result).items():
+            yield "fold", result.fold, summary.run, name, value
+    if summary.experiment.problem.is_the_papers:
         yield from _papers_figures()
     for score in summary.scores:
-        for name in ("rounded", "mean", "mse"):
-            combination = format_combination(score.combination)
-            yield "combination", score.fold, combination, name, getattr(score, name)
+        combination = format_combination(score.combination)
+        for name, value in {"mean_answer": score.mean, **score.measures}.items():
+            yield "combination", score.fold, combination, name, value
     yield from _insights(summary)
 
 
@@ -146,12 +146,11 @@ def _structure(summary: Summary) -> Iterator[Row]:
 
 
 def _papers_figures() -> Iterator[Row]:
-    for name, mean in PAPER_MEAN.items():
-        if mean is not None:
-            yield "paper, mean over folds", "", "paper", name, mean
-    for name, folds in PAPER_BY_FOLD.items():
-        for fold, value in folds.items():
-            yield "paper, fold", fold, "paper", name, value
+    for name, metric in METRICS.items():
+        if metric.paper is not None:
+            yield "paper, mean over folds", "", "paper", name, metric.paper.mean
+            for fold, value in enumerate(metric.paper.by_fold, start=1):
+                yield "paper, fold", fold, "paper", name, value
 
 
 def _tables(summary: Summary) -> list[FoldTable]:

@@ -27,15 +27,15 @@ class Cell:
 
     @property
     def rounded(self) -> float | None:
-        return fmean(score.rounded for score in self.scores) if self.scores else None
+        return fmean(score.measures["rounded"] for score in self.scores) if self.scores else None
 
     @property
     def details(self) -> str:
         """What is said of a cell when one points at it."""
         if not self.scores:
             return f"{self.name}: not unseen in any fold that is done"
-        right = format_percent(fmean(score.rounded for score in self.scores))
-        mse = fmean(score.mse for score in self.scores)
+        right = format_percent(fmean(score.measures["rounded"] for score in self.scores))
+        mse = fmean(score.measures["test_mse"] for score in self.scores)
         folds = ", ".join(str(fold) for fold in sorted({score.fold for score in self.scores}))
         if len({score.row for score in self.scores}) > 1:
             mean_of = f"over {len(self.scores)} combinations, MSE {format_decimal(mse, 3)}"

@@ -8,13 +8,14 @@ from typing import Any
 
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
+from unseen.experiments.measuring import Measurement
 from unseen.insight.intervals import Interval
-from unseen.insight.paper_results import PAPER_MEAN, is_the_papers_problem
-from unseen.insight.statistics import MEASURES, Spread, over_folds
+from unseen.insight.statistics import Spread, measures_of, over_folds
 from unseen.insight.structure import Structure
 from unseen.insight.summary import Score, Summary
 from unseen.insight.verdict import named_parts_by_place
 from unseen.insight.words import place_names
+from unseen.learning.metrics import METRICS
 from unseen.problem.operations import spelled
 
 
@@ -26,21 +27,32 @@ def run_json(
 ) -> str:
     """All that the tables say, how each fold learnt and what was unseen, and what it shows."""
     means = over_folds(results)
-    comparable = is_the_papers_problem(experiment.problem)
+    curves = [()] * len(results) if summary is None else summary.measurements
+    paper = {
+        name: metric.paper.mean if metric.paper and experiment.problem.is_the_papers else None
+        for name, metric in METRICS.items()
+    }
     document = {
         "run": str(path),
         "experiment": experiment.model_dump(mode="json"),
         "folds": [
             {"fold": result.fold, "unseen": result.unseen}
-            | {name: number(getattr(result, name)) for name in MEASURES}
-            | json.loads(result.model_dump_json(include={"quadrants", "epoch_losses", "curve"}))
-            for result in results
+            | {name: number(value) for name, value in measures_of(result).items()}
+            | json.loads(result.model_dump_json(include={"quadrants", "epoch_losses"}))
+            | {"curve": [point_json(point) for point in curve]}
+            for result, curve in zip(results, curves, strict=True)
         ],
-        "mean": {name: number(means[name].mean) if means else None for name in MEASURES},
-        "paper": PAPER_MEAN if comparable else dict.fromkeys(MEASURES),
+        "mean": {name: number(spread.mean) for name, spread in means.items()},
+        "paper": paper,
         "insight": None if summary is None else insight_json(summary),
     }
     return json.dumps(document, indent=2)
+
+
+def point_json(point: Measurement) -> dict[str, Any]:
+    """A measurement on the way, without its single combinations."""
+    names = ("epochs", "seconds", "seen", "unseen")
+    return {name: getattr(point, name) for name in names}
 
 
 def insight_json(summary: Summary) -> dict[str, Any]:
@@ -48,8 +60,18 @@ def insight_json(summary: Summary) -> dict[str, Any]:
     return {
         "verdict": summary.verdict.text,
         "headline": summary.verdict.headline,
-        "rounded": interval_json(summary.rounded),
-        "mse": interval_json(summary.mse),
+        "intervals": {name: interval_json(each) for name, each in summary.intervals.items()},
+        "combinations": [
+            {
+                "fold": score.fold,
+                "combination": spelled(score.combination),
+                "answer": score.answer,
+                "samples": score.samples,
+                "mean_answer": number(score.mean),
+            }
+            | {name: number(value) for name, value in score.measures.items()}
+            for score in summary.scores
+        ],
         "best_constant": summary.guess,
         "baselines": {
             name: {

@@ -11,10 +11,11 @@ from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from unseen.insight.paper_results import PAPER_MEAN, is_the_papers_problem
+from unseen.experiments.measuring import Measurement
 from unseen.insight.summary import QUADRANTS, Summary
 from unseen.insight.verdict import named_parts
 from unseen.insight.words import format_percent, place_names
+from unseen.learning.metrics import METRICS
 from unseen.views.grid import Slice, grid_of
 
 Thing = TypeVar("Thing")
@@ -46,6 +47,15 @@ def axes(height: float = 3.2) -> tuple[Figure, Axes]:
     return figure, place
 
 
+def two_axes(height: float) -> tuple[Figure, tuple[Axes, Axes]]:
+    """Two pairs of axes, one above the other, that share what is below."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for place in (upper, lower):
+        place.spines[["top", "right"]].set_visible(False)
+    return figure, (upper, lower)
+
+
 def ruler(summary: Summary) -> Figure:
     """The run on one scale with the baselines and the paper."""
     marks = {
@@ -53,9 +63,9 @@ def ruler(summary: Summary) -> Figure:
         for name, reference in summary.baselines.items()
         if name != summary.experiment.training.model
     }
-    if is_the_papers_problem(summary.experiment.problem):
-        assert PAPER_MEAN["rounded"] is not None
-        marks["the paper"] = (PAPER_MEAN["rounded"], ORANGE)
+    paper = METRICS["rounded"].paper
+    if paper is not None and summary.experiment.problem.is_the_papers:
+        marks["the paper"] = (paper.mean, ORANGE)
     marks["one answer"] = (summary.guess, FAINT)
     marks["this run"] = (summary.rounded.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
@@ -153,29 +163,35 @@ def quadrants(summary: Summary) -> Figure | None:
 
 
 def curves(summary: Summary) -> Figure | None:
-    """Error after each epoch, a thin line a fold and their mean."""
-    if summary.experiment.training.epochs < 2:
+    """Accuracy and error while the folds learn: a thin line a fold, and their mean."""
+    folds = [fold for fold in summary.measurements if fold]
+    if not folds:
         return None
-    watched = all(result.curve for result in summary.results)
-    lines = {
-        "seen": [[point.seen_mse for point in result.curve] for result in summary.results],
-        "unseen": [[point.unseen_mse for point in result.curve] for result in summary.results],
-    }
-    if not watched:
-        lines = {"training loss": [result.epoch_losses for result in summary.results]}
-    figure, place = axes()
-    for (name, folds), colour in zip(lines.items(), SERIES, strict=False):
-        epochs = np.arange(1, len(folds[0]) + 1)
-        for fold in folds:
-            place.plot(epochs, fold, color=colour, linewidth=0.6, alpha=0.35)
-        with np.errstate(all="ignore"):
-            place.plot(epochs, np.mean(folds, axis=0), color=colour, linewidth=2, label=name)
-    place.set(xlabel="epoch", ylabel="mean squared error")
-    place.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    if all(value > 0 for folds in lines.values() for fold in folds for value in fold):
-        scale_by_factors(place)
-    place.legend(frameon=False, labelcolor=INK, ncols=2, **ABOVE)
+    figure, (upper, lower) = two_axes(4.2)
+    for which, colour in (("seen", BLUE), ("unseen", ORANGE)):
+        draw_curves(upper, folds, which, "rounded", colour)
+        draw_curves(lower, folds, which, "mse", colour)
+    upper.set(ylabel="right by rounding, %", ylim=(0, 102))
+    lower.set(xlabel="epoch", ylabel="mean squared error")
+    if all((point.unseen["mse"] or 0) > 0 for fold in folds for point in fold):
+        scale_by_factors(lower)
+    upper.legend(frameon=False, labelcolor=INK, ncols=2, **ABOVE)
     return figure
+
+
+def draw_curves(
+    place: Axes, folds: Sequence[Sequence[Measurement]], which: str, name: str, colour: str
+) -> None:
+    """One figure of the seen or the unseen combinations, over the epochs."""
+    scale = 100 if name == "rounded" else 1
+    lines = [{point.epochs: getattr(point, which).get(name) for point in fold} for fold in folds]
+    lines = [{at: scale * y for at, y in line.items() if y is not None} for line in lines]
+    for line in lines:
+        place.plot([*line], [*line.values()], color=colour, linewidth=0.6, alpha=0.35)
+    common = sorted(set.intersection(*({*line} for line in lines)))
+    means = [fmean(line[at] for line in lines) for at in common]
+    if common:
+        place.plot(common, means, color=colour, linewidth=2, label=which)
 
 
 def scale_by_factors(place: Axes) -> None:

@@ -1,92 +1,126 @@
-"""A cross-validation as it goes on: bars on stderr, silent where that is no terminal."""
+"""A session as it goes on: bars and notes on stderr; bars only where that is a terminal."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from unseen.experiments.cross_validation import Note, RunProgress
-from unseen.experiments.run_folder import FoldProgress
+from unseen.experiments.events import (
+    Downloaded,
+    Event,
+    FoldDone,
+    Measured,
+    Note,
+    Progressed,
+    Started,
+)
+from unseen.views.words import format_leakage, format_percent, is_warning
 
 
 def watch(
-    events: Iterable[Note | RunProgress], folds: int, epochs: int, console: Console, *, quiet: bool
+    events: Generator[Event, None, None],
+    console: Console | None = None,
+    *,
+    quiet: bool = False,
+    started: Callable[[Started], None] = lambda event: None,
 ) -> None:
-    """Follow a cross-validation to its end, showing bars and telling notes."""
-    display = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        TextColumn("{task.fields[said]}"),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-        speed_estimate_period=300,
-    )
-    with display:
-        whole = display.add_task("all folds", total=folds * epochs, said=f"0 of {folds} done")
-        bars: dict[int, TaskID] = {}
+    """Follow a session to its end, and close it whatever happens here."""
+    console = console or Console(stderr=True)
+    display = SessionDisplay(console, quiet=quiet)
+    with closing(events), display.bars:
         for event in events:
-            if isinstance(event, Note):
-                if event.urgent or not quiet:
-                    style = "yellow" if event.urgent else "dim"
-                    console.print(Text(event.text, style=style), soft_wrap=True)
-                continue
-            under_way = sum(epochs_so_far(progress) for progress in event.running.values())
-            display.update(
-                whole,
-                completed=len(event.done) * epochs + under_way,
-                said=f"{len(event.done)} of {folds} done",
-            )
-            for fold in bars.keys() - event.running.keys():
-                display.remove_task(bars.pop(fold))
-            for fold, progress in sorted(event.running.items()):
-                if fold not in bars:
-                    bars[fold] = display.add_task(f"fold {fold}", total=epochs, said="")
-                display.update(
-                    bars[fold],
-                    completed=epochs_so_far(progress),
-                    said=format_progress(progress, epochs),
-                )
+            display.show(event)
+            if isinstance(event, Started):
+                started(event)
+            for text, urgent in format_note(event) if isinstance(event, Note) else ():
+                if urgent or not quiet:
+                    style = "yellow" if urgent else "dim"
+                    console.print(Text(text, style=style), soft_wrap=True)
 
 
-def show_download(
-    fetch: Callable[[Callable[[str, int, int], None]], object], console: Console, *, quiet: bool
-) -> None:
-    """Follow a download file by file."""
-    bars = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=None),
-        DownloadColumn(),
-        console=console,
-        transient=True,
-        disable=quiet or not console.is_terminal,
-    )
-    with bars:
-        files: dict[str, TaskID] = {}
+class SessionDisplay:
+    """The bars of a session: one for all folds, one for each under way, one for a download."""
 
-        def tell(name: str, come: int, promised: int) -> None:
-            if name not in files:
-                files[name] = bars.add_task(name)
-            bars.update(files[name], completed=come, total=promised or None)
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[said]}"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=console,
+            transient=True,
+            disable=quiet or not console.is_terminal,
+            speed_estimate_period=300,
+        )
+        self.folds: tuple[int, ...] = ()
+        self.done: set[int] = set()
+        self.epochs = 1
+        self.so_far: dict[int, float] = {}  # epochs of the folds under way
+        self.tasks: dict[int | str, TaskID] = {}
+        self.right: dict[int, str] = {}  # unseen combinations, as last measured
 
-        fetch(tell)
+    def show(self, event: Event) -> None:
+        match event:
+            case Started(folds=folds, epochs=epochs):
+                self.folds, self.epochs = folds, epochs
+                self.update_whole()
+            case Downloaded(file=file, received=received, promised=promised):
+                self.update(file, f"{received / 1e6:.1f} MB", received, promised or None)
+            case Measured(fold=fold, measurement=measurement):
+                share = measurement.unseen.get("rounded")
+                right = "" if share is None else f", unseen right {format_percent(share, 0)}"
+                self.right[fold] = right
+            case Progressed(fold=fold, epochs=epochs, loss=loss):
+                self.so_far[fold] = epochs
+                self.update(fold, self.format_progress(fold, epochs, loss), epochs, self.epochs)
+                self.update_whole()
+            case FoldDone(fold=fold):
+                self.done.add(fold)
+                self.so_far.pop(fold, None)
+                if fold in self.tasks:
+                    self.bars.remove_task(self.tasks.pop(fold))
+                self.update_whole()
+            case _:
+                pass
+
+    def update_whole(self) -> None:
+        completed = len(self.done) * self.epochs + sum(self.so_far.values())
+        said = f"{len(self.done)} of {len(self.folds)} done"
+        self.update("all folds", said, completed, len(self.folds) * self.epochs)
+
+    def update(self, name: int | str, said: str, completed: float, total: float | None) -> None:
+        title = f"fold {name}" if isinstance(name, int) else name
+        if name not in self.tasks:
+            self.tasks[name] = self.bars.add_task(title, said=said)
+        self.bars.update(self.tasks[name], completed=completed, total=total, said=said)
+
+    def format_progress(self, fold: int, epochs: float, loss: float | None) -> str:
+        epoch = min(int(epochs) + 1, self.epochs)
+        said = "-" if loss is None else f"{loss:.3f}"
+        return f"epoch {epoch} of {self.epochs}, loss {said}{self.right.get(fold, '')}"
 
 
-def epochs_so_far(progress: FoldProgress) -> float:
-    return progress.epochs_done + progress.epoch_share
-
-
-def format_progress(progress: FoldProgress, epochs: int) -> str:
-    epoch = min(progress.epochs_done + 1, epochs)
-    loss = "-" if progress.loss is None else f"{progress.loss:.3f}"
-    return f"epoch {epoch} of {epochs}, loss {loss}"
+def format_note(note: Note) -> Iterator[tuple[str, bool]]:
+    """What a note says, sentence by sentence, and whether it is urgent."""
+    fold, details = note.fold, note.details
+    match note.kind:
+        case "leakage":
+            for sentence in format_leakage(details):
+                yield sentence, is_warning(sentence)
+        case "record damaged":
+            yield f"{details['path']} was damaged; written anew", True
+        case "fold damaged":
+            yield f"{details['path']} is damaged; fold {fold} is run again", True
+        case "other torch":
+            before, now = details["before"], details["now"]
+            yield f"begun with torch {before}, going on with {now}: last bits may differ", True
+        case "worker died":
+            yield f"the process of fold {fold} was killed; another one goes on with it", True
+        case "not restarted":
+            yield f"fold {fold} is being run by another process; not restarted", True
+        case "run elsewhere":
+            who = f" ({details['process']} on {details['host']})" if details else ""
+            yield f"fold {fold} is being run by another process{who}, and left to it", True

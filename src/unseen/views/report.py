@@ -4,6 +4,7 @@ import base64
 import io
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from unseen.experiments.repeat_command import command_of
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
+from unseen.files import write_whole
 from unseen.insight.evidence import Evidence
 from unseen.insight.examples import example_groups
+from unseen.insight.probing import why_not
 from unseen.insight.summary import QUADRANTS, Summary
 from unseen.insight.words import (
     answers_word,
@@ -21,6 +24,7 @@ from unseen.insight.words import (
     format_decimal,
     format_percent,
 )
+from unseen.learning.metrics import METRICS
 from unseen.views.captions import format_spread
 from unseen.views.grid import Cell, grid_of
 from unseen.views.tables import describe, fold_tables, footnote, format_measure
@@ -59,6 +63,14 @@ def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") ->
         command=command_of(summary.experiment, partial_folds(summary)),
     )
     return page
+
+
+def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
+    """Write the page of a run, by default into its folder; returns where it is."""
+    path = output or evidence.folder.report_file
+    page = render_report(evidence, summary, why_not(evidence.experiment.training.model, None))
+    write_whole(path, page.encode())
+    return path
 
 
 def _template() -> Any:
@@ -126,8 +138,7 @@ def missing_words(summary: Summary, deep_words: str) -> Mapping[str, str]:
     errors = "There is no error to split, or it is no number."
     probes = deep_words or f"Not computed; 'unseen report {summary.run} --deep' does."
     return {
-        "curves": "One epoch makes no curve. With more, --watched-samples 2000 follows unseen "
-        "combinations on the way.",
+        "curves": "Not measured: a baseline has none, and --watched-samples 0 asks for none.",
         "quadrants": NOT_RECORDED,
         "predictions": "The predictions are no numbers.",
         "number-line": NOT_RECORDED if summary.structure is None else digits,
@@ -147,7 +158,7 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     return [
         (
             names[name],
-            format_measure("rounded", summary.quadrants[name]["rounded"].mean),
+            format_measure(METRICS["rounded"], summary.quadrants[name]["rounded"].mean),
             format_decimal(summary.quadrants[name]["mse"].mean, 4),
             format_decimal(summary.quadrants[name]["mean_error"].mean, 3),
         )
@@ -161,7 +172,7 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     rows = [
         (
             name,
-            format_measure("rounded", reference.rounded.mean),
+            format_measure(METRICS["rounded"], reference.rounded.mean),
             format_decimal(reference.test_mse.mean, 4),
             str(reference.folds),
         )
@@ -170,7 +181,7 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     ]
     ours = (
         "this run",
-        format_measure("rounded", summary.spreads["rounded"].mean),
+        format_measure(METRICS["rounded"], summary.spreads["rounded"].mean),
         format_decimal(summary.spreads["test_mse"].mean, 4),
         str(len(summary.results)),
     )
@@ -202,7 +213,10 @@ def unshifted_rows(summary: Summary) -> list[tuple[str, str]]:
     right, error = summary.unshifted["rounded"], summary.unshifted["test_mse"]
     taken_off = "with the mean error on seen combinations in training handwriting taken off"
     return [
-        (f"rounding on unseen combinations {taken_off}", format_measure("rounded", right.mean)),
+        (
+            f"rounding on unseen combinations {taken_off}",
+            format_measure(METRICS["rounded"], right.mean),
+        ),
         (f"test MSE {taken_off}", format_spread(error)),
     ]
 

@@ -13,24 +13,15 @@ from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.paper_results import (
-    PAPER_BY_FOLD,
-    PAPER_MEAN,
-    has_the_papers_folds,
-    is_the_papers_problem,
-)
-from unseen.insight.statistics import Spread, over_folds, spread
+from unseen.insight.statistics import measures_of, over_folds, spread
 from unseen.insight.words import format_count
 from unseen.learning.baselines import BASELINES
+from unseen.learning.metrics import METRICS, Metric
 from unseen.learning.models import find_network
 
-ACCURACIES = {
-    "rounded": "rounding",
-    "floor_or_ceiling": "floor/ceiling",
-    "within_one": "within one",
-}
-ERRORS = {"test_mse": "test MSE", "train_mse": "train MSE"}
+TITLES = {"share": "Accuracy on unseen combinations", "number": "Errors"}
 PAPER = "paper"
+LISTED = ("rounded", "test_mse")  # of each run in a list of runs
 
 
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
@@ -65,9 +56,9 @@ def sight(model: str) -> str:
 def footnote(experiment: Experiment) -> str:
     """What stands in the tables, and how far the paper's figures can be compared."""
     lines = ["Below the folds: mean and standard deviation over them."]
-    if is_the_papers_problem(experiment.problem):
+    if experiment.problem.is_the_papers:
         lines.append("Paper: Bloice, Roth, Holzinger (2020), its mean over ten folds.")
-    if has_the_papers_folds(experiment.problem):
+    if experiment.problem.has_the_papers_folds:
         lines.append("That its rows are these folds in this order is likely, not proven.")
     if experiment.problem.development:
         lines.append("Development folds: the test handwriting is held-out training handwriting.")
@@ -84,56 +75,34 @@ class FoldTable:
 
 
 def fold_tables(experiment: Experiment, results: Sequence[FoldResult]) -> list[FoldTable]:
-    """The paper's two tables for a run, the paper's figures beside ours where it has any."""
-    columns = {"Accuracy on unseen combinations": ACCURACIES, "Mean squared error": ERRORS}
-    return [_fold_table(title, each, experiment, results) for title, each in columns.items()]
+    """A table for shares and one for other metrics; beside ours the paper's figures, if any."""
+    by_unit: dict[str, list[Metric]] = {}
+    for metric in METRICS.values():
+        by_unit.setdefault(metric.unit, []).append(metric)
+    return [
+        _fold_table(TITLES[unit], metrics, experiment, results) for unit, metrics in by_unit.items()
+    ]
 
 
 def _fold_table(
-    title: str, columns: dict[str, str], experiment: Experiment, results: Sequence[FoldResult]
+    title: str, metrics: list[Metric], experiment: Experiment, results: Sequence[FoldResult]
 ) -> FoldTable:
-    rows_known = has_the_papers_folds(experiment.problem)
-    rows: list[tuple[str, dict[str, float | None], dict[str, float | None]]] = [
-        (
-            str(result.fold),
-            {name: getattr(result, name) for name in columns},
-            {name: PAPER_BY_FOLD[name].get(result.fold) for name in columns if rows_known},
-        )
-        for result in results
-    ]
-    if results:
-        ours = over_folds(results)
-        paper = {name: papers_spread(name) for name in columns}
-        rows += [
-            (
-                heading,
-                {name: getattr(ours[name], figure) for name in columns},
-                {name: getattr(paper[name], figure) for name in columns},
-            )
-            for heading, figure in (("mean", "mean"), ("±", "deviation"))
-        ]
-    with_paper = is_the_papers_problem(experiment.problem)
-    headings = ["fold"]
-    for heading in columns.values():
-        headings += [heading, PAPER] if with_paper else [heading]
-    return FoldTable(
-        title, tuple(headings), tuple(_cells(*row, with_paper=with_paper) for row in rows)
-    )
-
-
-def _cells(
-    heading: str,
-    ours: dict[str, float | None],
-    papers: dict[str, float | None],
-    *,
-    with_paper: bool,
-) -> tuple[str, ...]:
-    cells = [heading]
-    for name, value in ours.items():
-        cells.append(format_measure(name, value))
-        if with_paper:
-            cells.append(format_measure(name, papers.get(name)))
-    return tuple(cells)
+    problem, ours = experiment.problem, over_folds(results)
+    columns: list[tuple[str, ...]] = [("fold", *(str(each.fold) for each in results), "mean", "±")]
+    for metric in metrics:
+        folds = [measures_of(result)[metric.name] for result in results]
+        over = ours.get(metric.name)
+        figures = [*folds, *((over.mean, over.deviation) if over else (None, None))]
+        columns.append((metric.label, *(format_measure(metric, each) for each in figures)))
+        if metric.paper is not None and problem.is_the_papers:
+            rows = dict(enumerate(metric.paper.by_fold, start=1))
+            known = rows if problem.has_the_papers_folds else {}
+            # the mean as the paper prints it, with the deviation between its rows
+            over_rows = (metric.paper.mean, spread(metric.paper.by_fold).deviation)
+            figures = [*(known.get(result.fold) for result in results), *over_rows]
+            columns.append((PAPER, *(format_measure(metric, each) for each in figures)))
+    headings, *rows_shown = zip(*columns, strict=True)
+    return FoldTable(title, headings, tuple(rows_shown if results else ()))
 
 
 def _on_console(table: FoldTable, folds: int) -> Table:
@@ -150,12 +119,12 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
     if not runs:
         return Text(f"Nothing was run in {runs_dir} yet; 'unseen run' does.")
     table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("run", "model", "epochs", "folds", "rounding", "test MSE"):
+    for heading in ("run", "model", "epochs", "folds", *(METRICS[each].label for each in LISTED)):
         table.add_column(heading, justify="left" if heading in ("run", "model") else "right")
     for folder in runs:
         try:
             experiment = folder.experiment()
-            results, _ = folder.results()
+            results, _ = folder.results(thorough=False)
         except UnseenError as error:
             table.add_row(Text(folder.path.name), Text(str(error)))
             continue
@@ -165,20 +134,13 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             f"{experiment.training.model} ({sight(experiment.training.model)})",
             str(experiment.training.epochs),
             f"{len(results)} dev" if experiment.problem.development else str(len(results)),
-            *(format_measure(name, ours[name].mean) for name in ("rounded", "test_mse") if ours),
+            *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
         )
     return table
 
 
-def papers_spread(name: str) -> Spread:
-    """The mean as the paper prints it, with the deviation between its rows."""
-    printed = PAPER_MEAN[name]
-    assert printed is not None
-    return Spread(printed, spread([*PAPER_BY_FOLD[name].values()]).deviation)
-
-
-def format_measure(name: str, value: float | None) -> str:
-    """A figure as it is read: 81.19 %, or 1.1072; nothing where there is none."""
+def format_measure(metric: Metric, value: float | None) -> str:
+    """A figure of a metric as it is read: 81.19 %, or 1.1072; nothing where there is none."""
     if value is None:
         return ""
-    return f"{100 * value:.2f} %" if name in ACCURACIES else f"{value:.4f}"
+    return f"{100 * value:.2f} %" if metric.unit == "share" else f"{value:.4f}"

@@ -1,0 +1,216 @@
+"""The library: run an experiment in one call, and read a run from its folder.
+
+import unseen
+
+run = unseen.run("fast", operation="subtract", samples=100, folds=[1, 2])
+print(run)
+print(run.measures.by_fold)
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unseen.errors import UnseenError
+from unseen.experiments.events import Event
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.find_runs import find_run
+from unseen.experiments.fold import FoldResult, torch_threads
+from unseen.experiments.measuring import Measurement
+from unseen.experiments.networks import load_network
+from unseen.experiments.posing import pose
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.session import find_experiment, session
+from unseen.files import DamagedFileError
+from unseen.insight.evidence import Evidence, gather
+from unseen.insight.summary import Score, Summary, sum_up
+
+if TYPE_CHECKING:
+    from unseen.learning.modules import RescaledOutput
+
+
+class Rows(list[dict[str, Any]]):
+    """Rows of a table as dictionaries."""
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame, where pandas is installed."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            raise UnseenError("to_frame() needs pandas: pip install pandas") from error
+        return pandas.DataFrame(self)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of a run, by fold and by unseen combination."""
+
+    by_fold: Rows
+    by_combination: Rows
+
+    def to_frame(self, by: str = "fold") -> Any:
+        """A data frame with a row per fold, or per combination."""
+        return (self.by_combination if by == "combination" else self.by_fold).to_frame()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk: what was run, what came out, and what it means.
+
+    What is read is what was there when it was asked for first; `unseen.load` reads it anew.
+    """
+
+    folder: RunFolder
+
+    def __str__(self) -> str:
+        from unseen.views.verdict_text import verdict_text
+
+        return verdict_text(self.summary).text
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder.path)!r}, folds={[each.fold for each in self.results]})"
+
+    @property
+    def name(self) -> str:
+        return self.folder.path.name
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        return self.folder.experiment()
+
+    @cached_property
+    def _results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
+        self.folder.refuse_other_versions()
+        return self.folder.results()
+
+    @property
+    def results(self) -> list[FoldResult]:
+        """The results of the folds that are done, in order."""
+        return self._results[0]
+
+    @property
+    def damages(self) -> list[DamagedFileError]:
+        """The files that are damaged; their folds are not among the results."""
+        return self._results[1]
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Everything that the finished folds left: the material of the summary."""
+        if not self.results:
+            raise UnseenError(f"no fold of {self.name} is done; there is nothing to report")
+        return gather(self.folder, self.experiment, self.results)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Every figure of the run: intervals, what errors are made of, the judgement."""
+        return sum_up(self.evidence)
+
+    @property
+    def measures(self) -> Measures:
+        return Measures(
+            Rows({"fold": each.fold, **each.measures} for each in self.results),
+            Rows(_row(score) for score in self.summary.scores),
+        )
+
+    def measurements(self, fold: int) -> list[Measurement]:
+        """The learning curve of a fold: what was measured while it learnt."""
+        return self.folder.measurements(fold)
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Write the report as one HTML page, by default into the run folder."""
+        from unseen.views.report import write_report
+
+        return write_report(self.evidence, self.summary, None if path is None else Path(path))
+
+    def network(self, fold: int, model: str | None = None) -> "RescaledOutput":
+        """The trained network of a fold: a torch module, (n, 1, height, width) in 0 to 1 -> (n,).
+
+        Where it is a network of one's own, `model` names its file again, as file.py:Class.
+        """
+        return load_network(self.folder, self.experiment, fold, model)
+
+    def predict(
+        self, pictures: ArrayLike, fold: int | None = None, model: str | None = None
+    ) -> NDArray[np.float32]:
+        """The answer to each picture: (n, height, width) grey values from 0 to 255 -> (n,).
+
+        It is the mean of the networks of all finished folds, or the network of one fold.
+        """
+        import torch
+
+        from unseen.learning.evaluation import predict_pictures
+
+        given = np.asarray(pictures)
+        grey = given[None] if given.ndim == 2 else given
+        height, width = self._picture_shape
+        if grey.shape[1:] != (height, width) or grey.dtype.kind not in "uif":
+            raise UnseenError(
+                f"pictures must be of shape (n, {height}, {width}) with grey values from 0 to "
+                f"255; these are {given.shape} of {given.dtype}"
+            )
+        folds = [each.fold for each in self.results] if fold is None else [fold]
+        with torch_threads(self.experiment.threads):
+            answers = [
+                predict_pictures(self.network(each, model), grey, torch.device("cpu"))
+                for each in folds
+            ]
+        mean: NDArray[np.float32] = np.mean(answers, axis=0)
+        return mean
+
+    @cached_property
+    def _picture_shape(self) -> tuple[int, int]:
+        posed = pose(self.experiment.problem)
+        height, width = posed.bank.test.images.shape[1:]
+        return height, width * posed.combinations.digits.shape[1]
+
+
+def _row(score: Score) -> dict[str, Any]:
+    return {
+        "fold": score.fold,
+        "combination": score.combination,
+        "answer": score.answer,
+        "mean_answer": score.mean,
+        "samples": score.samples,
+        **score.measures,
+    }
+
+
+def run(
+    experiment: Experiment | str = "fast",
+    *,
+    folds: Sequence[int] | None = None,
+    runs_dir: Path | str = "runs",
+    engine: Executor | None = None,
+    restart: bool = False,
+    on_event: Callable[[Event], None] | None = None,
+    **settings: Any,
+) -> Run:
+    """Run an experiment, or finish one that was begun, and return it.
+
+    `experiment` is a preset's name or an `Experiment`; `settings` change it, by the names of the
+    command line (`unseen run --help`): `unseen.run("fast", operation="subtract", samples=100)`.
+    What was run before is not run again, unless `restart` is true. Progress is shown where stderr
+    is a terminal; `on_event` is called with each event instead.
+    """
+    chosen = find_experiment(experiment).vary(**settings)
+    events = session(chosen, folds, runs_dir, engine, restart=restart)
+    if on_event is None:
+        from unseen.views.progress import watch
+
+        watch(events)
+    else:
+        for event in events:
+            on_event(event)
+    return Run(RunFolder.of(chosen, Path(runs_dir)))
+
+
+def load(run: Path | str, runs_dir: Path | str = "runs") -> Run:
+    """A run on disk, by its path, its name, the beginning of its name, or its preset."""
+    return Run(find_run(run, Path(runs_dir)))

@@ -1,0 +1,61 @@
+"""What is refused before anything is run: devices, folds and networks that cannot work."""
+
+from collections.abc import Sequence
+
+from unseen.errors import SettingError
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.posing import PosedProblem
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import find_network, is_own
+
+# Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
+LARGE_ENOUGH = 28
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that this machine does not have."""
+    if device == "cpu":
+        return
+    import torch
+
+    available = torch.backends.mps.is_available() if device == "mps" else torch.cuda.is_available()
+    if device.startswith("cuda:") and available:
+        available = int(device.removeprefix("cuda:")) < torch.cuda.device_count()
+    if not available:
+        raise SettingError("device", device, "is not on this machine; cpu always is")
+
+
+def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
+    """The folds to run, in order: all where none are named."""
+    if folds is None:
+        return tuple(range(1, count + 1))
+    for fold in folds:
+        if not 1 <= fold <= count:
+            raise SettingError("folds", fold, f"does not exist; this split has folds 1 to {count}")
+    return tuple(sorted({*folds}))
+
+
+def check_network(experiment: Experiment, posed: PosedProblem, folds: Sequence[int]) -> None:
+    """Refuse a network that cannot work with these pictures."""
+    model = experiment.training.model
+    if model in BASELINES and model != "oracle":
+        return
+    length = posed.combinations.digits.shape[1]
+    height, width = posed.bank.train.images.shape[1:]
+    if is_own(model):
+        from unseen.learning.own_models import check_own
+
+        sizes = batch_sizes(experiment, posed, folds)
+        check_own(experiment.training, sizes, length, height, length * width)
+    elif min(height, width) < LARGE_ENOUGH:
+        # the oracle reads symbols with the encoder of towers
+        network = find_network("towers" if model == "oracle" else model)
+        network.build(length, height, length * width)
+
+
+def batch_sizes(experiment: Experiment, posed: PosedProblem, folds: Sequence[int]) -> set[int]:
+    """How many pictures a step of training is shown: whole batches, and what is left of them."""
+    each, whole = experiment.problem.samples_per_combination, experiment.training.batch_size
+    combinations = len(posed.combinations.digits)
+    counts = {(combinations - len(posed.unseen(fold))) * each for fold in folds}
+    return {min(whole, count) for count in counts} | {count % whole or whole for count in counts}

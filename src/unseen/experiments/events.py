@@ -1,0 +1,84 @@
+"""What happens in a session, as plain data: whoever listens has the words for it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from unseen.experiments.measuring import Measurement
+
+NoteKind = Literal[
+    "record damaged",  # of the experiment; written anew
+    "other torch",  # than the run was begun with
+    "fold damaged",  # and run again
+    "leakage",  # what the split gives away
+    "worker died",  # another one goes on with its fold
+    "run elsewhere",  # by another process, and left to it
+    "not restarted",  # because another process runs it
+]
+
+
+@dataclass(frozen=True)
+class Started:
+    """A session has begun to work on these folds of a run."""
+
+    run: str  # its folder
+    folds: tuple[int, ...]
+    epochs: int  # of each
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to tell a person."""
+
+    kind: NoteKind
+    fold: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """Some more of a file has come; `promised` is 0 where its size is not known."""
+
+    file: str
+    received: int
+    promised: int
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """A fold has come further."""
+
+    fold: int
+    epochs: float  # so far
+    loss: float | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A network was measured while it learns."""
+
+    fold: int
+    measurement: Measurement
+
+
+@dataclass(frozen=True)
+class FoldDone:
+    """A fold is finished; it may have been before."""
+
+    fold: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The session is over; folds that other processes hold may be left to them."""
+
+    done: tuple[int, ...]
+    left: tuple[int, ...]
+
+
+Event = Started | Note | Downloaded | Progressed | Measured | FoldDone | Ended
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """An event as JSON can hold it."""
+    return {"event": type(event).__name__, **asdict(event)}

@@ -1,0 +1,45 @@
+"""The trained networks of a run, with the weights that its folds ended with."""
+
+from typing import TYPE_CHECKING
+
+from unseen.errors import UnseenError
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.posing import pose
+from unseen.experiments.run_folder import RunFolder
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import find_network, is_own
+
+if TYPE_CHECKING:
+    from unseen.learning.modules import RescaledOutput
+
+
+def load_network(
+    folder: RunFolder, experiment: Experiment, fold: int, own: str | None = None
+) -> "RescaledOutput":
+    """The network of a finished fold, ready to answer: (n, 1, height, width) in 0 to 1 -> (n,).
+
+    A saved run never executes a file by itself: a network of one's own is named again by `own`.
+    """
+    import safetensors.torch
+
+    from unseen.learning.modules import RescaledOutput, laid_out_for_speed
+
+    model = experiment.training.model
+    if model in BASELINES:
+        raise UnseenError(f"{model} is a baseline: it has no network")
+    if is_own(model):
+        if own is None:
+            raise UnseenError(
+                f"the network is a file of its own, {model}, which is not run unasked: "
+                "name it again as the model"
+            )
+        model = own
+    posed = pose(experiment.problem)
+    length = posed.combinations.digits.shape[1]
+    height, width = posed.bank.test.images.shape[1:]
+    network = RescaledOutput(find_network(model).build(length, height, length * width))
+    try:
+        network.load_state_dict(safetensors.torch.load(folder.weights(fold)))
+    except (RuntimeError, safetensors.SafetensorError) as error:
+        raise UnseenError(f"the weights of this run do not fit {model}") from error
+    return laid_out_for_speed(network.eval())

@@ -1,0 +1,234 @@
+"""A session: the folds of an experiment brought to their results, as a stream of events.
+
+The command line, the library call and whatever comes later listen to it. The results are in the
+run folder, where several processes may work at once: a fold that another one holds is left to it.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import UnseenError, unknown
+from unseen.experiments.checks import check_device, check_folds, check_network
+from unseen.experiments.engine import LocalProcesses, WorkerDiedError, available_cores
+from unseen.experiments.environment import current_environment
+from unseen.experiments.events import (
+    Downloaded,
+    Ended,
+    Event,
+    FoldDone,
+    Measured,
+    Note,
+    Progressed,
+    Started,
+)
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.posing import pose
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.worker import complete_fold
+from unseen.files import DamagedFileError
+from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
+from unseen.problem.leakage import find_leakage, rule_of
+
+POLL_SECONDS = 0.1
+DEATHS_WITHOUT_PROGRESS = 5
+
+
+def find_experiment(experiment: Experiment | str) -> Experiment:
+    """An experiment as it is, or the one of a preset's name."""
+    if isinstance(experiment, Experiment):
+        return experiment
+    if experiment not in PRESETS:
+        raise unknown("preset", experiment, PRESETS)
+    return PRESETS[experiment]()
+
+
+def session(
+    experiment: Experiment | str,
+    folds: Sequence[int] | None = None,
+    runs_dir: Path | str = "runs",
+    engine: Executor | None = None,
+    *,
+    restart: bool = False,
+) -> Generator[Event, None, None]:
+    """Finish the folds of an experiment that are not done yet, and yield what happens.
+
+    Everything is checked before anything is written. Closing the generator, or an error within it,
+    stops the engine at once; what was saved until then stays, and the next session goes on from it.
+    """
+    experiment = find_experiment(experiment)
+    check_device(experiment.device)
+    if experiment.problem.symbols == "fashion-mnist" and find_fashion_mnist() is None:
+        yield from (Downloaded(*news) for news in fetch_fashion_mnist())
+    posed = pose(experiment.problem)
+    chosen = check_folds(folds, len(posed.folds))
+    check_network(experiment, posed, chosen)
+    folder = RunFolder.of(experiment, Path(runs_dir))
+    folder.refuse_other_versions()
+    own = None
+    if engine is None:
+        jobs = max(1, available_cores() // experiment.threads)
+        engine = own = LocalProcesses(jobs, experiment.problem.symbols)
+    try:
+        yield Started(str(folder.path), chosen, experiment.training.epochs)
+        left = yield from _finish(experiment, folder, chosen, engine, restart=restart)
+    except BaseException:
+        engine.shutdown(wait=False)
+        sweep(folder, chosen)
+        raise
+    if own is not None:
+        own.shutdown()
+    yield Ended(tuple(fold for fold in chosen if fold not in left), tuple(left))
+
+
+def _finish(
+    experiment: Experiment,
+    folder: RunFolder,
+    folds: Sequence[int],
+    engine: Executor,
+    *,
+    restart: bool,
+) -> Generator[Event, None, list[int]]:
+    """Run what is missing; returns the folds that other processes hold."""
+    if (damaged := folder.create(experiment)) is not None:
+        yield Note("record damaged", details={"path": str(damaged)})
+    if restart:
+        yield from _discard(folder, folds)
+    before, torch = folder.environment().get("torch"), current_environment()["torch"]
+    if before != torch:
+        yield Note("other torch", details={"before": before, "now": torch})
+    missing = yield from _missing(folder, folds)
+    if missing:
+        yield Note("leakage", details=_leakage(experiment, folds))
+    left = yield from _run(experiment, folder, missing, engine)
+    # whoever held these may have died since
+    left = yield from _run(experiment, folder, left, engine)
+    for fold in left:
+        holder = folder.progress(fold)
+        who = {"process": holder.process, "host": holder.host} if holder else {}
+        yield Note("run elsewhere", fold, who)
+    return left
+
+
+def _leakage(experiment: Experiment, folds: Sequence[int]) -> dict[str, Any]:
+    posed = pose(experiment.problem)
+    rule = rule_of(posed.combinations)
+    found = [find_leakage(posed.combinations, posed.folds[fold - 1], rule) for fold in folds]
+    return {"rule": rule, "folds": [asdict(each) for each in found]}
+
+
+def _missing(folder: RunFolder, folds: Sequence[int]) -> Generator[Event, None, list[int]]:
+    missing = []
+    for fold in folds:
+        try:
+            if folder.result(fold) is not None:
+                folder.tidy(fold)
+                yield FoldDone(fold)
+                continue
+            folder.checkpoint(fold)
+        except DamagedFileError as damage:
+            yield Note("fold damaged", fold, {"path": str(damage.path)})
+        missing.append(fold)
+    return missing
+
+
+def _discard(folder: RunFolder, folds: Sequence[int]) -> Iterator[Note]:
+    for fold in folds:
+        with folder.hold(fold) as held:
+            if held:
+                folder.discard(fold)
+            else:
+                yield Note("not restarted", fold)
+
+
+def _run(
+    experiment: Experiment, folder: RunFolder, folds: Sequence[int], engine: Executor
+) -> Generator[Event, None, list[int]]:
+    """Run some folds; returns those that another process holds."""
+
+    def submit(fold: int) -> Future[bool]:
+        return engine.submit(complete_fold, folder.path, experiment, fold)
+
+    pending = {submit(fold): fold for fold in folds}
+    followers = {fold: FoldFollower(folder, fold) for fold in folds}
+    left: list[int] = []
+    deaths: Counter[tuple[int, int]] = Counter()  # by fold and by how far it had come
+    while pending:
+        ended, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for fold in pending.values():
+            yield from followers[fold].news()
+        for future in ended:
+            fold = pending.pop(future)
+            try:
+                if future.result():
+                    yield from followers[fold].news()
+                    yield FoldDone(fold)
+                else:
+                    left.append(fold)
+            except WorkerDiedError:
+                progress = folder.progress(fold)
+                death = fold, progress.epochs_done if progress else 0
+                deaths[death] += 1
+                if deaths[death] >= DEATHS_WITHOUT_PROGRESS:
+                    raise UnseenError(
+                        f"the process of fold {fold} was killed {deaths[death]} times without "
+                        "finishing another epoch; is memory short? Fewer folds at once need less"
+                    ) from None
+                yield Note("worker died", fold)
+                pending[submit(fold)] = fold
+    return left
+
+
+@dataclass
+class FoldFollower:
+    """Reads from a run folder what is new in a fold, whoever runs it."""
+
+    folder: RunFolder
+    fold: int
+    epochs: float = -1.0  # of the last progress
+    measured: float = -1.0  # epochs of the last measurement
+    size: int = -1  # of the file of measurements
+
+    def news(self) -> Iterator[Progressed | Measured]:
+        """What has happened since the last time."""
+        size, self.size = self.size, self.folder.measurements_size(self.fold)
+        for measurement in self.folder.measurements(self.fold) if size != self.size else ():
+            if measurement.epochs > self.measured:
+                self.measured = measurement.epochs
+                yield Measured(self.fold, measurement)
+        progress = self.folder.progress(self.fold)
+        if progress is not None and progress.epochs != self.epochs:
+            self.epochs = progress.epochs
+            yield Progressed(self.fold, progress.epochs, progress.loss)
+
+
+def follow(folder: RunFolder, folds: Sequence[int]) -> Iterator[Event]:
+    """The events of a run that another process works on, read from its folder.
+
+    Ends when all these folds are done; whoever wants to stop earlier closes it.
+    """
+    followers = {fold: FoldFollower(folder, fold) for fold in folds}
+    while followers:
+        for fold, follower in [*followers.items()]:
+            is_done = folder.result(fold, thorough=False) is not None
+            yield from follower.news()
+            if is_done:
+                del followers[fold]
+                yield FoldDone(fold)
+        time.sleep(POLL_SECONDS if followers else 0)
+    yield Ended(tuple(folds), ())
+
+
+def sweep(folder: RunFolder, folds: Sequence[int]) -> None:
+    """Remove what killed workers left half-written; as soon as they are dead, but soon."""
+    patience = time.monotonic() + 0.5
+    while folder.has_leftovers() and time.monotonic() < patience:
+        for fold in folds:
+            with folder.hold(fold):  # which sweeps
+                pass
+        time.sleep(0.02)

@@ -1,0 +1,50 @@
+"""What a worker does: bring one fold of a run to its end, saving as it goes."""
+
+import math
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from unseen.errors import UnseenError
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import fold_steps
+from unseen.experiments.run_folder import RunFolder
+from unseen.files import DamagedFileError
+
+SECONDS_BETWEEN_REPORTS = 0.5
+
+
+def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
+    """Finish a fold, from its checkpoint where there is one; False if another process has it."""
+    folder = RunFolder(path)
+    with folder.hold(fold) as held:
+        if not held:
+            return False
+        with suppress(DamagedFileError):
+            if folder.result(fold) is not None:
+                return True
+        folder.discard_result(fold)
+        checkpoint = None
+        with suppress(DamagedFileError):
+            checkpoint = folder.checkpoint(fold)
+        if RunFolder.of(experiment, path.parent) != folder:
+            raise UnseenError("the symbols or the model's file have changed since the run began")
+        steps = fold_steps(experiment, fold, checkpoint)
+        reported, first = -math.inf, True
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                folder.save(end.value)
+                return True
+            if step.measurement is not None:
+                folder.add_measurement(fold, step.measurement, first=first)
+                first = False
+            progress = step.progress
+            if progress.epoch_ended:
+                folder.save_checkpoint(fold, progress.state.to_bytes())
+            if progress.epoch_ended or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
+                reported = time.monotonic()
+                folder.save_progress(
+                    fold, progress.epochs_done, progress.epoch_share, progress.loss
+                )

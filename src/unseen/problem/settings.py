@@ -1,0 +1,92 @@
+"""What is asked: the settings of a problem."""
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from unseen.settings import Frozen, as_value_error, known
+
+PAPER_SPLIT_SEED = 376483  # of the authors' notebook
+DEVELOPMENT_SPLIT_SEED = 1
+
+
+def _canonical_operation(text: str) -> str:
+    from unseen.problem.operations import canonical_operation
+
+    with as_value_error():
+        return canonical_operation(text)
+
+
+def _splits() -> list[str]:
+    from unseen.problem.splits import LISTED, SPLITS
+
+    return [*SPLITS, LISTED]
+
+
+class Problem(Frozen):
+    """What is asked: which symbols, what to compute from them, which combinations are unseen."""
+
+    operation: Annotated[str, AfterValidator(_canonical_operation)] = Field(
+        "add", description="What to compute: a name, or an expression such as 'a*b + 2'"
+    )
+    length: int = Field(2, ge=1, le=20, description="Symbols side by side in a picture")
+    symbols: str = Field("mnist", description="Symbol set, or a folder of four IDX files")
+    split: Annotated[str, known("split", _splits)] = Field(
+        "random", description="Which combinations are unseen; or a file that lists them"
+    )
+    split_seed: int = Field(
+        PAPER_SPLIT_SEED, ge=0, lt=2**32, description="Seed of the folds, and of nothing else"
+    )
+    unseen: int | None = Field(
+        None, ge=1, description="Unseen combinations in a fold; by default a tenth"
+    )
+    unseen_list: tuple[tuple[int, ...], ...] = ()  # of a file or a list given as the split
+    samples_per_combination: int = Field(
+        1_000, ge=1, title="samples", description="Training samples per combination"
+    )
+    test_samples_per_combination: int = Field(
+        2_000, ge=1, title="test_samples", description="Test samples per combination"
+    )
+    development: bool = Field(
+        False, description="Folds to choose settings on: other splits, no test handwriting"
+    )
+
+    @model_validator(mode="after")
+    def _operation_fits_the_length(self) -> Self:
+        from unseen.problem.operations import parse_operation
+
+        with as_value_error():
+            parse_operation(self.operation, self.length)
+        return self
+
+    @model_validator(mode="after")
+    def _list_is_there_where_it_is_split_by(self) -> Self:
+        if (self.split == "listed") != bool(self.unseen_list):
+            raise ValueError("a list of unseen combinations goes with split 'listed', and only so")
+        if self.unseen_list and self.unseen is not None:
+            raise ValueError("a list of combinations says how many are unseen; leave out `unseen`")
+        return self
+
+    @model_validator(mode="after")
+    def _development_keeps_off_the_evaluation(self) -> Self:
+        if self.development and self.split_seed == PAPER_SPLIT_SEED:
+            raise ValueError(
+                "development folds need another split seed than the paper's, "
+                f"{PAPER_SPLIT_SEED}: choices are never made on the folds that judge them"
+            )
+        return self
+
+    @property
+    def is_the_papers(self) -> bool:
+        """Whether the paper's figures answer the same question, on the same folds or on others."""
+        return (
+            not self.development
+            and (self.operation, self.length, self.split) == ("add", 2, "random")
+            and self.unseen in (None, 10)
+            and self.symbols == "mnist"
+        )
+
+    @property
+    def has_the_papers_folds(self) -> bool:
+        """Whether the rows of the paper's tables stand for the same folds."""
+        return self.is_the_papers and self.split_seed == PAPER_SPLIT_SEED

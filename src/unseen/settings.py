@@ -1,0 +1,94 @@
+"""Settings: frozen models whose fields are the only place where a setting is described.
+
+A field has its type, limits, default and description; a `title` where the setting goes by a
+shorter name in calls and on the command line. The command line, its help, the call `unseen.run`,
+validation and the repeat command are made from the fields.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from unseen.errors import SettingError, UnseenError, unknown
+
+LIMITS = {
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be greater than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "finite_number": "must be a finite number",
+    "string_pattern_mismatch": "must be cpu, cuda, cuda:N or mps",
+    "literal_error": "must be {expected}",
+    "int_from_float": "must be a whole number",
+}
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **settings: Any) -> None:
+        with setting_errors(type(self)):
+            super().__init__(**settings)
+
+    def change(self, **settings: Any) -> Self:
+        """The same with some fields changed, checked anew."""
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**kept | settings)
+
+
+def setting_names(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names that calls and the command line use."""
+    return {info.title or name: info for name, info in model.model_fields.items()}
+
+
+@contextmanager
+def setting_errors(model: type[BaseModel]) -> Iterator[None]:
+    """Turn the first fault of a validation into an error about one setting."""
+    try:
+        yield
+    except ValidationError as error:
+        fault = error.errors()[0]
+        if fault["type"] == "value_error":
+            cause = fault["ctx"]["error"].__cause__
+            raise (
+                cause
+                if isinstance(cause, UnseenError)
+                else UnseenError(fault["msg"].removeprefix("Value error, "))
+            ) from None
+        field = str(fault["loc"][-1]) if fault["loc"] else model.__name__
+        info = model.model_fields.get(field)
+        name = (info.title if info else None) or field
+        if fault["type"] == "extra_forbidden":
+            raise unknown("setting", name, setting_names(model)) from None
+        said = LIMITS.get(fault["type"], "is not valid: {msg}")
+        limits = {"msg": fault["msg"], **fault.get("ctx", {})}
+        raise SettingError(name, fault["input"], said.format(**limits)) from None
+
+
+@contextmanager
+def as_value_error() -> Iterator[None]:
+    """Hand an UnseenError through validation, which passes on ValueErrors only."""
+    try:
+        yield
+    except UnseenError as error:
+        raise ValueError(str(error)) from error
+
+
+def known(kind: str, names: Callable[[], Iterable[str]]) -> AfterValidator:
+    """Refuse a name that its registry does not have; registries are looked up when needed."""
+
+    def check(name: str) -> str:
+        known_names = [*names()]
+        if name not in known_names:
+            with as_value_error():
+                raise unknown(kind, name, known_names)
+        return name
+
+    return AfterValidator(check)
+
+
+def without_none(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if value is not None}
