@@ -1,12 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests_tables import DIGITS, table
 
 from unseen.experiments.experiment import PAPER_SPLIT_SEED
 from unseen.problem.leakage import (
-    additively_determined,
     find_leakage,
     in_words,
     multiplicatively_determined,
@@ -61,21 +58,6 @@ def test_disconnected_halves_leave_open_how_they_compare():
     problem = table()
     odd = {(a, b) for a in DIGITS for b in DIGITS if (a + b) % 2}
     assert find_leakage(problem, fold_without(problem, odd), "additive").undetermined == 50
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_determined_means_that_every_fitting_sum_agrees(data):
-    """Against the definition: least squares with other free parts gives the same answer or not."""
-    problem = table(tuple(range(4)))
-    unseen = data.draw(st.sets(st.integers(0, 15), min_size=1, max_size=14))
-    rows = np.asarray(sorted(unseen))
-    seen = problem.digits[np.setdiff1d(np.arange(16), rows)]
-    hot = np.eye(4)[problem.digits].reshape(16, 8)
-    seen_hot = np.delete(hot, rows, axis=0)
-    projection = np.linalg.pinv(seen_hot) @ seen_hot
-    expected = np.abs(hot[rows] @ projection - hot[rows]).max(axis=1) < 1e-6
-    assert np.array_equal(additively_determined(seen, problem.digits[rows]), expected)
 
 
 def products_determined(problem, unseen):

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Digits = NDArray[np.integer]  # (n, length)
+from unseen.problem.identifiability import Digits, Floats, Mask, span_of
+
 Means = NDArray[np.floating]  # (n,): the mean prediction for each combination
 Activations = NDArray[np.floating]  # (n, features)
 
@@ -60,34 +59,17 @@ class MirrorGap:
     pairs: int
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Weights of the columns, and the directions in which seen combinations leave them open."""
-
-    levels: list[Digits]  # by place, the digits seen there
-    weights: Floats  # (columns,)
-    open_directions: Floats  # (columns, directions)
-
-    def settles(self, columns: Floats) -> Mask:
-        """Which rows of columns have a sum that is not open."""
-        settled: Mask = np.all(np.abs(columns @ self.open_directions) < 1e-6, axis=1)
-        return settled
-
-    def sums(self, digits: Digits) -> tuple[Mask, Floats]:
-        """Which combinations have a sum that the seen ones settle; and the sums, for what it is."""
-        columns = _columns(digits, self.levels)
-        known = [np.isin(*each) for each in zip(digits.T, self.levels, strict=True)]
-        return self.settles(columns) & np.all(known, axis=0), columns @ self.weights
-
-
 def fit_values(digits: Digits, means: Means) -> DigitValues:
     """The values whose sums come nearest to the mean answers to these, seen, combinations."""
-    fit = _fit(digits, means)
-    weights = np.where(fit.settles(np.eye(len(fit.weights))), fit.weights, np.nan).tolist()
-    zeros = tuple(int(level[0]) for level in fit.levels)
-    names = ((at, int(digit)) for at, level in enumerate(fit.levels) for digit in level[1:])
-    values = dict.fromkeys(enumerate(zeros), 0.0) | dict(zip(names, weights[1:], strict=True))
-    return DigitValues(weights[0], dict(sorted(values.items())), zeros)
+    span = span_of(digits)
+    zeros = np.asarray([[level[0] for level in span.levels]])
+    with np.errstate(all="ignore"):
+        columns = span.least_squares(digits, means)
+        values = np.where(span.determines_values(), columns - columns[span.smallest], np.nan)
+        constant = np.where(span.determines(zeros), span.sums(zeros, columns), np.nan)
+    names = [(place, int(digit)) for place, level in enumerate(span.levels) for digit in level]
+    by_name = dict(zip(names, values.tolist(), strict=True))
+    return DigitValues(float(constant[0]), by_name, tuple(zeros[0].tolist()))
 
 
 def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Additivity:
@@ -95,10 +77,10 @@ def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: 
 
     A fit over all of them would pass correct sums learnt by heart.
     """
-    fit = _fit(digits[seen], means[seen])
-    with np.errstate(all="ignore"):  # a network that went astray has figures that are no numbers
-        settled, every_sum = fit.sums(digits[~seen])
-        sums = every_sum[settled]
+    span = span_of(digits[seen])
+    settled = span.determines(digits[~seen])
+    with np.errstate(all="ignore"):  # a network that diverged has NaN here
+        sums = span.sums(digits[~seen][settled], span.least_squares(digits[seen], means[seen]))
         said, true = (each[~seen][settled].astype(np.float64) for each in (means, answers))
         return Additivity(
             *_agreement(said, sums),
@@ -137,9 +119,10 @@ def shared_errors(digits: Digits, means: Means, answers: NDArray[np.number], see
     these leave it open, their mean error is all there is to expect.
     """
     errors = np.subtract(means, answers, dtype=np.float64)
+    span = span_of(digits[seen])
     with np.errstate(all="ignore"):
-        settled, expected = _fit(digits[seen], errors[seen]).sums(digits)
-        return np.where(settled, expected, _mean(errors[seen]))
+        expected = span.sums(digits, span.least_squares(digits[seen], errors[seen]))
+        return np.where(span.determines(digits), expected, _mean(errors[seen]))
 
 
 def probe(
@@ -180,24 +163,6 @@ def narrowed(activations: Activations, seed: int = 0) -> Activations:
         for row, one in enumerate(activations):  # all at once would take as much memory again
             mixed[row] = np.add.reduceat(one[order] * signs, starts)
     return mixed
-
-
-def _fit(digits: Digits, means: Means) -> _Fit:
-    """Least squares on a column for each place and digit, but for the smallest in a place."""
-    levels = [np.unique(column) for column in digits.T]
-    columns = _columns(digits, levels)
-    sizes, directions = np.linalg.eigh(columns.T @ columns)
-    is_open = sizes < 1e-9 * sizes[-1]
-    with np.errstate(all="ignore"):
-        inverse = directions[:, ~is_open] / sizes[~is_open] @ directions[:, ~is_open].T
-        weights = inverse @ (columns.T @ means.astype(np.float64))
-    return _Fit(levels, weights, directions[:, is_open])
-
-
-def _columns(digits: Digits, levels: list[Digits]) -> Floats:
-    """A one for the constant, then for each place and digit but the smallest, is it there?"""
-    there = [column[:, None] == level[1:] for column, level in zip(digits.T, levels, strict=True)]
-    return np.concatenate([np.ones((len(digits), 1)), *there], axis=1)
 
 
 def _agreement(said: Floats, sums: Floats) -> tuple[float, float]:

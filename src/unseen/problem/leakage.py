@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.problem.identifiability import span_of
 from unseen.problem.operations import spelled
 from unseen.problem.samples import Combinations
-from unseen.problem.splits import Fold, Rows
+from unseen.problem.splits import Fold
 
-TOLERANCE = 1e-6  # above rounding
 ANY_FACTOR = -1  # no label
 WARNING = "warning: "
 
@@ -40,7 +40,7 @@ def find_leakage(table: Combinations, fold: Fold, rule: str | None) -> Leakage:
     )
     determined = None
     if rule == "additive":
-        determined = additively_determined(seen, unseen)
+        determined = span_of(seen).determines(unseen)
     elif rule == "multiplicative":
         determined = multiplicatively_determined(seen, table.answers[fold.seen], unseen)
     return Leakage(
@@ -69,36 +69,21 @@ def rule_of(table: Combinations) -> str | None:
     return "multiplicative" if is_multiplicative(table) else None
 
 
-def additively_determined(seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether any f(a) + g(b) + … that fits all seen combinations has one answer to each unseen.
-
-    So it is where the unseen combination's one-hot row lies in the span of the seen ones.
-    """
-    labels = [np.unique(column) for column in np.concatenate([seen, unseen]).T]
-    width = sum(map(len, labels))
-    hot = _hot(seen, labels)
-    together = (np.bincount(one * width + two, minlength=width**2) for one in hot for two in hot)
-    gram = np.sum([*together], axis=0).reshape(width, width).astype(np.float64)
-    sizes, directions = np.linalg.eigh(gram)
-    free = directions[:, sizes < TOLERANCE * max(1.0, sizes[-1])]  # (columns, unconstrained)
-    left_open = np.sum([free[columns] for columns in _hot(unseen, labels)], axis=0)
-    return np.asarray(np.all(np.abs(left_open) < 1e-4, axis=-1))
-
-
 def multiplicatively_determined(
     seen: NDArray[np.int64], answers: NDArray[np.integer[Any]], unseen: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """The same for f(a) · g(b) · …: its logarithm is additive among digits that are not worth zero.
+    """Whether any f(a) · g(b) · … that fits the seen answers gives each unseen one the same answer.
 
-    A digit is known not to be, in its place, once a seen answer with it is not zero. An unseen
-    answer is known to be zero if a seen zero has no digits but its own and such ones.
+    Among digits that are not worth zero, its logarithm is a sum. A digit is known not to be worth
+    zero in its place once a seen answer with it is not zero. An unseen answer is known to be zero
+    if some seen zero has only digits that it has itself or that are known not to be worth zero.
     """
     factors = seen[answers != 0]
     determined = np.zeros(len(unseen), bool)
     if len(factors) == 0:
         return determined
     connected = _known_factors(unseen, factors).all(axis=1)
-    determined[connected] = additively_determined(factors, unseen[connected])
+    determined[connected] = span_of(factors).determines(unseen[connected])
     zeros = seen[answers == 0]
     zeros = np.where(_known_factors(zeros, factors), ANY_FACTOR, zeros)
     while len(zeros):
@@ -140,15 +125,6 @@ def _lines(table: Combinations, row: int) -> Iterator[NDArray[np.int64]]:
         line = np.delete(same, place, axis=1).all(axis=1)
         answers = table.answers[line].astype(np.int64)
         yield answers[np.searchsorted(table.digits[line, place], column)]
-
-
-def _hot(digits: NDArray[np.int64], labels: list[NDArray[np.int64]]) -> list[Rows]:
-    """For each place, the one-hot column of each combination."""
-    first = np.cumsum([0, *map(len, labels)])
-    return [
-        start + np.searchsorted(known, column)
-        for start, known, column in zip(first, labels, digits.T, strict=False)
-    ]
 
 
 def in_words(table: Combinations, folds: list[Fold]) -> Iterator[str]:
