@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unseen.experiments.posing import PosedProblem
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.insight.words import answers_word, combinations_word
+from unseen.problem.samples import side_by_side
 
 SHOWN = 6
 
@@ -143,10 +144,10 @@ def _first_samples(
 
 def _example(evidence: Evidence, fold: FoldEvidence, sample: int) -> Example:
     row = fold.arrays["combination"][sample]
-    panels = evidence.posed.bank.test.images[fold.arrays["images"][sample]]
+    symbols = evidence.posed.bank.test.images[fold.arrays["images"][[sample]]]
     return Example(
         combination=tuple(evidence.posed.combinations.digits[row].tolist()),
-        picture=np.concatenate(list(panels), axis=1),
+        picture=side_by_side(symbols)[0],
         prediction=float(fold.arrays["prediction"][sample]),
         answer=int(fold.arrays["answer"][sample]),
         fold=fold.result.fold,

@@ -21,7 +21,7 @@ from unseen.learning.models import find_network
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Samples, render_pictures
+from unseen.problem.samples import Samples, render_pictures, side_by_side
 
 # An epoch is told of, and draws its dropout, in so many parts: another number, other results.
 PARTS_PER_EPOCH = 20
@@ -188,8 +188,9 @@ def training_pictures(
     symbols = samples.symbols.images[samples.images[rows]]  # (n, length, height, width)
     count, length, height, width = symbols.shape
     flat = to_input(symbols.reshape(-1, height, width), device)
-    panels = distort(flat, distortion).view(count, length, height, width)
-    return panels.transpose(1, 2).reshape(count, 1, height, length * width)
+    distorted = distort(flat, distortion).view(count, length, height, width)
+    pictures: Tensor = side_by_side(distorted)
+    return pictures.unsqueeze(1)
 
 
 def autocast(precision: str, device: torch.device) -> torch.autocast:
