@@ -159,7 +159,7 @@ def interval(scores: Sequence[Score], measure: str) -> Interval:
     """A measure over combinations, with its 95 % interval."""
     by_fold = values_by_fold(scores, measure)
     rounds = min(10_000, max(1_000, BOOTSTRAP_DRAWS // len(scores)))
-    return bootstrap_interval(by_fold, rounds=rounds)
+    return bootstrap_interval(by_fold, rounds=rounds, share=measure == "rounded")
 
 
 def values_by_fold(scores: Sequence[Score], measure: str) -> list[NDArray[np.float64]]:
