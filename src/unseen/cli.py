@@ -4,7 +4,7 @@ import cyclopts
 from cyclopts import App
 
 from unseen.commands.output import say
-from unseen.errors import UnseenError
+from unseen.errors import SettingError, UnseenError
 
 
 def _version() -> str:
@@ -46,6 +46,8 @@ def command(arguments: list[str] | None = None) -> int:
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         return 0
+    except SettingError as error:
+        say(f"--{error.setting.replace('_', '-')} {error.value} {error.fault}")
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
     except MemoryError:

@@ -1,11 +1,22 @@
-"""What a person can put right."""
+"""Faults that a person can put right."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class UnseenError(Exception):
-    """Bad input or a machine that will not have it: shown as one line, exit code 2."""
+    """Bad input, or a machine that cannot do it: one line on the command line, exit code 2."""
+
+
+class SettingError(UnseenError):
+    """A setting, by its keyword in `unseen.run`, has a value that cannot be used."""
+
+    def __init__(self, setting: str, value: object, fault: str) -> None:
+        super().__init__(setting, value, fault)
+        self.setting, self.value, self.fault = setting, value, fault
+
+    def __str__(self) -> str:
+        return f"{self.setting}={self.value} {self.fault}"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnseenError:

@@ -120,7 +120,7 @@ def _run(
                 if deaths[death] >= DEATHS_WITHOUT_PROGRESS:
                     raise UnseenError(
                         f"the process of fold {fold} was killed {deaths[death]} times without "
-                        "finishing another epoch; is memory short? Fewer --jobs need less of it"
+                        "finishing another epoch; is memory short? Fewer folds at once need less"
                     ) from None
                 yield Note(f"the process of fold {fold} was killed; another one goes on with it")
                 pending[submit(fold)] = fold

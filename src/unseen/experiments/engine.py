@@ -118,7 +118,7 @@ def _answer(
         succeeded, answer = False, error
     except Exception as error:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
-            answer = UnseenError("out of memory; a smaller --batch-size or fewer --jobs need less")
+            answer = UnseenError("out of memory; smaller batches or fewer folds at once need less")
         else:
             answer = RuntimeError(f"in a worker:\n{traceback.format_exc()}")
         succeeded = False

@@ -102,7 +102,9 @@ class Problem(Frozen):
         if (self.split == "listed") != bool(self.unseen_list):
             raise ValueError("a list of unseen combinations goes with split 'listed', and only so")
         if self.unseen_list and self.unseen is not None:
-            raise ValueError("a list of combinations says how many are unseen; leave out --unseen")
+            raise ValueError(
+                "a list of combinations says how many are unseen; no number can be set"
+            )
         return self
 
     @model_validator(mode="after")
@@ -198,4 +200,4 @@ def check_device(device: str) -> None:
     if device.startswith("cuda:") and available:
         available = int(device.removeprefix("cuda:")) < torch.cuda.device_count()
     if not available:
-        raise UnseenError(f"this machine has no device {device!r}; --device cpu is always there")
+        raise UnseenError(f"this machine has no device {device!r}; 'cpu' is always there")

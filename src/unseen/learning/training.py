@@ -90,7 +90,7 @@ class TrainingState:
             self.curve, self.weights_sum = parts["curve"], parts["weights_sum"]
         except Exception as error:
             raise UnseenError(
-                f"a checkpoint does not fit its network ({error}); --fresh starts anew"
+                f"a checkpoint does not fit its network ({error}); start the fold anew"
             ) from error
 
     def average_weights(self, epochs: int, *, last: bool) -> None:

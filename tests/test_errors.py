@@ -1,0 +1,24 @@
+"""Faults are said in Python's words to Python, and in the command line's words to its user."""
+
+import pickle
+
+import pytest
+from tests_tables import table
+
+from unseen.cli import command
+from unseen.errors import SettingError
+from unseen.problem.splits import split_folds
+
+
+def test_a_fault_of_a_setting_names_it_as_python_does():
+    with pytest.raises(SettingError) as caught:
+        split_folds("random", table(), 0, 91)
+    assert str(caught.value) == "unseen=91 must be from 1 to 90 of 100 combinations"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # out of a worker
+
+
+def test_the_command_line_names_it_as_it_was_typed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command(["run", "fast", "--unseen", "91"]) == 2
+    said = capsys.readouterr().err
+    assert said == "unseen: --unseen 91 must be from 1 to 90 of 100 combinations\n"
