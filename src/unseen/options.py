@@ -7,10 +7,10 @@ from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.repeat_command import option_of
 from unseen.learning.models import is_own
 from unseen.problem.splits import find_split
 from unseen.problem.symbols import canonical_symbols
+from unseen.views.repeat_command import option_of
 
 
 def parse_folds(text: str | None, count: int) -> list[int]:

@@ -1,3 +1,6 @@
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from tests_tables import DIGITS, table
@@ -5,9 +8,9 @@ from tests_tables import DIGITS, table
 from unseen.experiments.experiment import PAPER_SPLIT_SEED
 from unseen.problem.leakage import (
     find_leakage,
-    in_words,
     multiplicatively_determined,
     rule_of,
+    split_leakage,
 )
 from unseen.problem.splits import Fold, split_folds
 
@@ -103,25 +106,9 @@ def test_the_order_of_more_than_eight_symbols_is_told_apart():
     assert find_leakage(problem, fold, "additive").mirrored == 1
 
 
-def test_words_warn_where_the_answer_is_open_and_only_there():
+def test_the_leakage_of_a_run_is_plain_data():
     problem = table()
-    random = [*in_words(problem, split_folds("random", problem, PAPER_SPLIT_SEED))]
-    assert "100 combinations are unseen, in 10 folds; another order of 80" in random[0]
-    assert "answers never seen: 18 (fold 1), 0 (fold 8)" in random[0]
-    assert not any(sentence.startswith("warning") for sentence in random)
-    position = [*in_words(problem, split_folds("position", problem, 0))]
-    assert "0 in place 1 (fold 1)" in position[0]
-    assert "and 16 more" in position[0]
-    assert position[1].startswith("warning: the seen combinations leave open what 200 of the 200")
-    (only,) = [*in_words(table(operation="max(a, b)"), split_folds("random", problem, 0))][1:]
-    assert only.startswith("no number for each digit")
-
-
-def test_words_name_signs_as_signs_and_count_one_as_one():
-    problem = table(operation="shown:+,-,*")
-    words = next(in_words(problem, split_folds("position", problem, 0)[10:11]))
-    assert "digits never seen in a place: + in place 2 (fold 11)" in words
-    problem = table()
-    assert next(in_words(problem, [fold_without(problem, {(3, 4)})])).startswith(
-        "1 combination is unseen, in 1 fold; another order of 1 of them"
-    )
+    leakage = split_leakage(problem, split_folds("position", problem, 0)[:2])
+    assert (leakage.rule, leakage.undetermined) == ("additive", 20)
+    assert json.loads(json.dumps(asdict(leakage)))["folds"][1]["new_digits"] == [[0, 1]]
+    assert split_leakage(table(operation="max(a, b)"), []).rule is None

@@ -10,7 +10,7 @@ from unseen.errors import UnseenError
 from unseen.experiments.run_folder import RunFolder, find_run
 from unseen.files import write_whole
 from unseen.insight.evidence import Evidence, gather
-from unseen.insight.probing import look_into, why_not
+from unseen.insight.probing import look_into
 from unseen.insight.summary import Summary, sum_up
 from unseen.learning.models import is_own
 from unseen.views.exports import as_csv, as_latex, as_markdown
@@ -96,7 +96,7 @@ def looked_into(evidence: Evidence, model: str | None) -> Evidence:
 def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
     """Write the page of a run; returns where it is."""
     path = output or evidence.folder.report_file
-    page = render_report(evidence, summary, why_not(evidence.experiment.training.model, None))
+    page = render_report(evidence, summary)
     write_whole(path, page.encode())
     return path
 

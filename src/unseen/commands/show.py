@@ -12,6 +12,7 @@ from unseen.experiments.run_folder import RunFolder, find_run, list_runs
 from unseen.insight.summary import summarise_run
 from unseen.views.json_view import run_json
 from unseen.views.tables import list_table, run_tables
+from unseen.views.verdict_text import verdict_text
 
 
 def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
@@ -51,5 +52,5 @@ def print_run(folder: RunFolder, folds: list[int] | None = None, *, json: bool) 
         return
     emit(run_tables(experiment, results))
     if summary is not None:
-        emit(Text(summary.verdict.text))
+        emit(Text(verdict_text(summary).text))
     emit(f"Run folder: {folder.path}")

@@ -16,7 +16,7 @@ from unseen.experiments.fold import fold_steps
 from unseen.experiments.posing import pose
 from unseen.experiments.run_folder import FoldProgress, RunFolder, current_environment
 from unseen.files import DamagedFileError
-from unseen.problem.leakage import WARNING, in_words
+from unseen.problem.leakage import SplitLeakage, split_leakage
 
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_WORDS = 0.5
@@ -46,7 +46,7 @@ def cross_validate(
     executor: Executor,
     *,
     fresh: bool = False,
-) -> Iterator[Note | RunProgress]:
+) -> Iterator[Note | RunProgress | SplitLeakage]:
     """Finish the folds that are not done, and tell how it goes.
 
     The results are in the folder, where several processes may work at once: a fold that another
@@ -71,8 +71,7 @@ def cross_validate(
         missing.append(fold)
     if missing:
         posed = pose(experiment.problem)
-        for words in in_words(posed.combinations, [posed.folds[fold - 1] for fold in folds]):
-            yield Note(words, urgent=words.startswith(WARNING))
+        yield split_leakage(posed.combinations, [posed.folds[fold - 1] for fold in folds])
     elsewhere = yield from _run(experiment, folder, folds, missing, executor)
     # whoever held these may have died since
     elsewhere = yield from _run(experiment, folder, folds, elsewhere, executor)

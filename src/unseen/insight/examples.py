@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from unseen.experiments.posing import PosedProblem
 from unseen.insight.evidence import Evidence, FoldEvidence
-from unseen.insight.words import answers_word, combinations_word
 from unseen.problem.samples import side_by_side
 
 SHOWN = 6
@@ -26,42 +25,16 @@ class Example:
     fold: int
 
 
-@dataclass(frozen=True)
-class ExampleGroup:
-    """Examples that show one thing."""
-
-    title: str
-    caption: str
-    examples: tuple[Example, ...]
-
-
-def example_groups(evidence: Evidence) -> list[ExampleGroup]:
+def example_groups(evidence: Evidence) -> dict[str, tuple[Example, ...]]:
     """The paper's kinds of examples, and the worst mistakes; those that the run has."""
-    things = combinations_word(evidence.experiment.problem)
-    answers = answers_word(evidence.experiment.problem).removesuffix("s")
-    one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
-    groups = [
-        ExampleGroup("Samples", "Drawn at random from all test samples.", _drawn(evidence)),
-        ExampleGroup(
-            f"One {answers}, different {things}",
-            f"Two {things} with the same {answers}, {one_fold}.",
-            _alike(evidence, 2),
-        ),
-        ExampleGroup(
-            "Swapped digits", f"The same digits in another order, {one_fold}.", _swapped(evidence)
-        ),
-        ExampleGroup(
-            f"Three {things}, one {answers}",
-            f"Three {things} with the same {answers}, {one_fold}.",
-            _alike(evidence, 3),
-        ),
-        ExampleGroup(
-            "The worst mistakes",
-            f"The samples answered furthest from the truth, one for each of {SHOWN} {things}.",
-            _worst(evidence),
-        ),
-    ]
-    return [group for group in groups if group.examples]
+    groups = {
+        "random": _drawn(evidence),
+        "two alike": _alike(evidence, 2),
+        "swapped": _swapped(evidence),
+        "three alike": _alike(evidence, 3),
+        "worst": _worst(evidence),
+    }
+    return {kind: examples for kind, examples in groups.items() if examples}
 
 
 def _drawn(evidence: Evidence) -> tuple[Example, ...]:
@@ -78,7 +51,7 @@ def _answers(evidence: Evidence, fold: int) -> NDArray[np.int32]:
 
 
 def _alike(evidence: Evidence, count: int) -> tuple[Example, ...]:
-    """So many combinations of one fold, of different digits, with one answer."""
+    """Combinations of one fold that have different digits and the same answer."""
     table = evidence.posed.combinations
     for fold in evidence.folds:
         rows = _unseen_rows(fold)

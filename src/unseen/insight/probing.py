@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError
+from unseen.errors import SettingError, UnseenError
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.posing import PosedProblem
@@ -37,26 +37,17 @@ PENALTY_PER_SAMPLE = 0.3
 UNCHANGING = ("Flatten", "FlattenLast", "Dropout", "Identity")
 
 
-def why_not(model: str, own: str | None) -> str:
-    """Why the networks of a run cannot be looked into; nothing where they can.
-
-    A saved run never executes a file by itself: whoever has it looked into names the file again.
-    """
-    if model in BASELINES:
-        return "A baseline has no layers to look into."
-    if is_own(model) and own is None:
-        return (
-            "The network is a file of its own, which a report never runs unasked: "
-            "name it again with --deep --model file.py:Class."
-        )
-    return ""
-
-
 def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
-    """Look into every fold that was not yet, and keep what is found; yields each fold first."""
+    """Look into every fold that was not looked into yet, and keep what is found.
+
+    Yields each fold's number before its turn. A saved run never executes a file by itself: of a
+    network of one's own, the file has to be named again.
+    """
     model = evidence.experiment.training.model
-    if words := why_not(model, own):
-        raise UnseenError(words)
+    if model in BASELINES:
+        raise UnseenError("a baseline has no layers to look into")
+    if is_own(model) and own is None:
+        raise SettingError("model", model, "is never run unasked; name its file.py:Class again")
     for fold in evidence.folds:
         if deep_of(fold.deep) is None:
             yield fold.result.fold

@@ -17,7 +17,6 @@ from unseen.insight.references import Reference, references
 from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import Structure, structure_of
-from unseen.insight.verdict import Verdict, judge
 
 BOOTSTRAP_DRAWS = 10_000_000
 QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
@@ -70,8 +69,7 @@ class Summary:
     error_parts_by_unit: dict[tuple[int, int], ErrorParts]  # by fold and row
     structure: Structure | None
     probes: tuple[MeanProbe, ...]
-    baselines: dict[str, Reference]
-    verdict: Verdict
+    baselines: dict[str, Reference]  # other than this run itself
 
 
 def summarise_run(folder: RunFolder, results: Sequence[FoldResult]) -> Summary | None:
@@ -82,15 +80,11 @@ def summarise_run(folder: RunFolder, results: Sequence[FoldResult]) -> Summary |
 
 
 def sum_up(evidence: Evidence) -> Summary:
-    """The figures of a run, and the words for them."""
+    """All figures of a run."""
     experiment, results = evidence.experiment, evidence.results
     scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
-    rounded, mse = interval(scores, "rounded"), interval(scores, "mse")
-    guess = best_constant_share(evidence)
     parts_by_row, images = all_error_parts(evidence)
-    parts = mean_of_folds(parts_by_row)
-    baselines = references(evidence.folder, experiment, [result.fold for result in results])
-    spreads = over_folds(results)
+    found = references(evidence.folder, experiment, [result.fold for result in results])
     return Summary(
         run=evidence.folder.path.name,
         experiment=experiment,
@@ -99,15 +93,15 @@ def sum_up(evidence: Evidence) -> Summary:
         places=tuple(
             tuple(np.unique(column).tolist()) for column in evidence.posed.combinations.digits.T
         ),
-        spreads=spreads,
+        spreads=over_folds(results),
         scores=tuple(scores),
-        rounded=rounded,
-        mse=mse,
-        guess=guess,
+        rounded=interval(scores, "rounded"),
+        mse=interval(scores, "mse"),
+        guess=best_constant_share(evidence),
         bands=bands_of(evidence),
         quadrants=quadrant_spreads(results),
         unshifted=without_shift(evidence.folds),
-        error_parts=parts,
+        error_parts=mean_of_folds(parts_by_row),
         images_per_place=images,
         error_parts_by_unit={
             (fold.result.fold, row): each
@@ -116,16 +110,7 @@ def sum_up(evidence: Evidence) -> Summary:
         },
         structure=structure_of(evidence),
         probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
-        baselines=baselines,
-        verdict=judge(
-            experiment,
-            rounded,
-            folds=len(results),
-            combinations=len({score.row for score in scores}),
-            guess=guess,
-            baselines=baselines,
-            parts=parts,
-        ),
+        baselines={name: each for name, each in found.items() if name != experiment.training.model},
     )
 
 

@@ -4,14 +4,14 @@ import math
 
 from unseen.insight.statistics import Spread
 from unseen.insight.summary import Summary
-from unseen.insight.words import (
+from unseen.views.grid import grid_of
+from unseen.views.words import (
     combinations_word,
     format_combination,
     format_decimal,
     format_percent,
     place_names,
 )
-from unseen.views.grid import grid_of
 
 
 def ruler(summary: Summary) -> str:
@@ -21,8 +21,7 @@ def ruler(summary: Summary) -> str:
         "nearest": "nearest answers as the most similar training picture: what a memory can do.",
         "oracle": "oracle is told every label, then computes: what composition could reach.",
     }
-    others = summary.baselines.keys() - {summary.experiment.training.model}
-    words += [about for name, about in known.items() if name in others]
+    words += [about for name, about in known.items() if name in summary.baselines]
     words.append("One answer: the best that one and the same answer to everything could get.")
     if math.isfinite(summary.rounded.low):
         words.append("The broad bar is the 95 % interval of this run.")

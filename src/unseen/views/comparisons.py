@@ -16,9 +16,9 @@ from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
 from unseen.insight.summary import Summary
-from unseen.insight.words import format_count
 from unseen.views.json_view import interval_json, number
 from unseen.views.tables import format_measure
+from unseen.views.words import format_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

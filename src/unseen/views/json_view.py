@@ -13,9 +13,9 @@ from unseen.insight.paper_results import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.statistics import MEASURES, Spread, over_folds
 from unseen.insight.structure import Structure
 from unseen.insight.summary import Score, Summary
-from unseen.insight.verdict import named_parts_by_place
-from unseen.insight.words import place_names
 from unseen.problem.operations import spelled
+from unseen.views.verdict_text import verdict_text
+from unseen.views.words import named_parts_by_place, place_names
 
 
 def run_json(
@@ -45,9 +45,10 @@ def run_json(
 
 def insight_json(summary: Summary) -> dict[str, Any]:
     """What the run shows: the verdict and the figures behind it."""
+    verdict = verdict_text(summary)
     return {
-        "verdict": summary.verdict.text,
-        "headline": summary.verdict.headline,
+        "verdict": verdict.text,
+        "headline": verdict.headline,
         "rounded": interval_json(summary.rounded),
         "mse": interval_json(summary.mse),
         "best_constant": summary.guess,

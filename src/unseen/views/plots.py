@@ -13,9 +13,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 from unseen.insight.paper_results import PAPER_MEAN, is_the_papers_problem
 from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.verdict import named_parts
-from unseen.insight.words import format_percent, place_names
 from unseen.views.grid import Slice, grid_of
+from unseen.views.words import format_percent, named_parts, place_names
 
 Thing = TypeVar("Thing")
 
@@ -48,11 +47,7 @@ def axes(height: float = 3.2) -> tuple[Figure, Axes]:
 
 def ruler(summary: Summary) -> Figure:
     """The run on one scale with the baselines and the paper."""
-    marks = {
-        name: (reference.rounded.mean, FAINT)
-        for name, reference in summary.baselines.items()
-        if name != summary.experiment.training.model
-    }
+    marks = {name: (reference.rounded.mean, FAINT) for name, reference in summary.baselines.items()}
     if is_the_papers_problem(summary.experiment.problem):
         assert PAPER_MEAN["rounded"] is not None
         marks["the paper"] = (PAPER_MEAN["rounded"], ORANGE)

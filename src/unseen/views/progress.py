@@ -15,12 +15,19 @@ from rich.text import Text
 
 from unseen.experiments.cross_validation import Note, RunProgress
 from unseen.experiments.run_folder import FoldProgress
+from unseen.problem.leakage import SplitLeakage
+from unseen.views.leakage_text import format_leakage
 
 
 def watch(
-    events: Iterable[Note | RunProgress], folds: int, epochs: int, console: Console, *, quiet: bool
+    events: Iterable[Note | RunProgress | SplitLeakage],
+    folds: int,
+    epochs: int,
+    console: Console,
+    *,
+    quiet: bool,
 ) -> None:
-    """Follow a cross-validation to its end, showing bars and telling notes."""
+    """Follow a cross-validation to its end, with bars and notes."""
     display = Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
@@ -36,10 +43,11 @@ def watch(
         whole = display.add_task("all folds", total=folds * epochs, said=f"0 of {folds} done")
         bars: dict[int, TaskID] = {}
         for event in events:
-            if isinstance(event, Note):
-                if event.urgent or not quiet:
-                    style = "yellow" if event.urgent else "dim"
-                    console.print(Text(event.text, style=style), soft_wrap=True)
+            if not isinstance(event, RunProgress):
+                for note in _notes(event):
+                    if note.urgent or not quiet:
+                        style = "yellow" if note.urgent else "dim"
+                        console.print(Text(note.text, style=style), soft_wrap=True)
                 continue
             under_way = sum(epochs_so_far(progress) for progress in event.running.values())
             display.update(
@@ -57,6 +65,13 @@ def watch(
                     completed=epochs_so_far(progress),
                     said=format_progress(progress, epochs),
                 )
+
+
+def _notes(event: Note | SplitLeakage) -> tuple[Note, ...]:
+    if isinstance(event, Note):
+        return (event,)
+    unseen, determined = format_leakage(event)
+    return Note(unseen, urgent=False), Note(determined, urgent=event.undetermined > 0)
 
 
 def show_download(

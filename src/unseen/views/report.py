@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.experiments.repeat_command import command_of
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.insight.evidence import Evidence
-from unseen.insight.examples import example_groups
+from unseen.insight.examples import Example, example_groups
 from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.words import (
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import is_own
+from unseen.views.captions import format_spread
+from unseen.views.grid import Cell, grid_of
+from unseen.views.repeat_command import command_of
+from unseen.views.tables import describe, fold_tables, footnote, format_measure
+from unseen.views.verdict_text import verdict_text
+from unseen.views.words import (
     answers_word,
     combinations_word,
     format_combination,
     format_decimal,
     format_percent,
 )
-from unseen.views.captions import format_spread
-from unseen.views.grid import Cell, grid_of
-from unseen.views.tables import describe, fold_tables, footnote, format_measure
 
 TEMPLATE = "report.html.jinja"
 NOT_RECORDED = (
@@ -33,8 +36,8 @@ NOT_RECORDED = (
 PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
 
 
-def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") -> str:
-    """The page of a run. `deep_words` says why its probes are missing, where they are."""
+def render_report(evidence: Evidence, summary: Summary) -> str:
+    """The page of a run."""
     from unseen.views.figures import FIGURES, page_svg
 
     shown = [name for name in FIGURES if name != "grid"]  # which is a table here
@@ -42,6 +45,7 @@ def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") ->
     page: str = _template().render(
         summary=summary,
         question=question(summary),
+        verdict=verdict_text(summary),
         described=describe(summary.experiment, summary.results),
         done=done_words(summary),
         tables=fold_tables(summary.experiment, summary.results),
@@ -50,11 +54,11 @@ def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") ->
         grid=grid_of(summary),
         figures=figures,
         drawings=FIGURES,
-        missing=missing_words(summary, deep_words),
+        missing=missing_words(summary),
         quadrants=quadrant_rows(summary),
         baselines=baseline_rows(summary),
         structure=structure_rows(summary),
-        examples=example_groups(evidence),
+        examples=titled_examples(evidence),
         facts=facts(evidence.folder, summary, evidence.posed.bank.sha256),
         command=command_of(summary.experiment, partial_folds(summary)),
     )
@@ -120,11 +124,19 @@ def partial_folds(summary: Summary) -> list[int]:
     return [] if len(folds) == summary.fold_count else folds
 
 
-def missing_words(summary: Summary, deep_words: str) -> Mapping[str, str]:
+def missing_words(summary: Summary) -> Mapping[str, str]:
     """Why a figure is not there."""
     digits = "Not every fold's digits have a worth that a fit could find."
     errors = "There is no error to split, or it is no number."
-    probes = deep_words or f"Not computed; 'unseen report {summary.run} --deep' does."
+    model = summary.experiment.training.model
+    probes = f"Not computed; 'unseen report {summary.run} --deep' does."
+    if model in BASELINES:
+        probes = "A baseline has no layers to look into."
+    elif is_own(model):
+        probes = (
+            "The network is a file of its own, which a report never runs unasked: "
+            "name it again with --deep --model file.py:Class."
+        )
     return {
         "curves": "One epoch makes no curve. With more, --watched-samples 2000 follows unseen "
         "combinations on the way.",
@@ -166,7 +178,6 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
             str(reference.folds),
         )
         for name, reference in summary.baselines.items()
-        if name != summary.experiment.training.model
     ]
     ours = (
         "this run",
@@ -205,6 +216,30 @@ def unshifted_rows(summary: Summary) -> list[tuple[str, str]]:
         (f"rounding on unseen combinations {taken_off}", format_measure("rounded", right.mean)),
         (f"test MSE {taken_off}", format_spread(error)),
     ]
+
+
+def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, ...]]]:
+    """Groups of examples, each with its title and a caption."""
+    problem = evidence.experiment.problem
+    things, answer = combinations_word(problem), answers_word(problem).removesuffix("s")
+    one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
+    words = {
+        "random": ("Samples", "Drawn at random from all test samples."),
+        "two alike": (
+            f"One {answer}, different {things}",
+            f"Two {things} with the same {answer}, {one_fold}.",
+        ),
+        "swapped": ("Swapped digits", f"The same digits in another order, {one_fold}."),
+        "three alike": (
+            f"Three {things}, one {answer}",
+            f"Three {things} with the same {answer}, {one_fold}.",
+        ),
+        "worst": (
+            "The worst mistakes",
+            f"The samples with the largest errors, each of another {things.removesuffix('s')}.",
+        ),
+    }
+    return [(*words[kind], examples) for kind, examples in example_groups(evidence).items()]
 
 
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:

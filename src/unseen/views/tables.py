@@ -20,9 +20,9 @@ from unseen.insight.paper_results import (
     is_the_papers_problem,
 )
 from unseen.insight.statistics import Spread, over_folds, spread
-from unseen.insight.words import format_count
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import find_network
+from unseen.views.words import format_count
 
 ACCURACIES = {
     "rounded": "rounding",

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from unseen.experiments.experiment import Problem
+from unseen.experiments.experiment import Experiment, Problem
+from unseen.insight.error_parts import ErrorParts
 from unseen.problem.operations import SIGNS
 
 
@@ -39,8 +40,30 @@ def place_names(problem: Problem) -> tuple[str, ...]:
     return tuple(f"place {place}" for place in range(1, problem.length + 1))
 
 
+def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
+    """The parts of an error under the names that people give them."""
+    problem = experiment.problem
+    things, symbols = combinations_word(problem), symbols_word(problem)
+    named = {
+        f"misread {symbols}": sum(parts.misread),
+        f"wrong {answers_word(problem)} of unseen {things}": parts.wrong,
+        f"{symbols} misvalued in seen {things} too": parts.misvalued,
+        f"a shift that seen {things} share": parts.shift,
+    }
+    more = {"interplay of the images": parts.interplay}
+    return named | (more if len(place_names(problem)) > 1 else {})
+
+
+def named_parts_by_place(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
+    """The parts of an error place by place, under short names."""
+    names = place_names(experiment.problem)
+    misread = {f"misread {name}": part for name, part in zip(names, parts.misread, strict=True)}
+    named = {"wrong": parts.wrong, "misvalued": parts.misvalued, "shift": parts.shift}
+    return misread | named | ({"interplay": parts.interplay} if len(names) > 1 else {})
+
+
 def format_combination(combination: Sequence[int | None]) -> str:
-    """A combination as people write it: (3, 8), or 3 + 8 with its sign; … where any digit goes."""
+    """A combination as people write it: (3, 8), or 3 + 8 with its sign; … stands for any digit."""
     said = ["…" if value is None else SIGNS.get(value, str(value)) for value in combination]
     if any(value in SIGNS for value in combination):
         return " ".join(said)
@@ -50,18 +73,18 @@ def format_combination(combination: Sequence[int | None]) -> str:
 def format_percent(share: float, digits: int = 1) -> str:
     """A share as people read it."""
     if math.isnan(share):
-        return "no number"
+        return "NaN"
     figure = round(100 * share, digits) + 0.0  # no minus before a 0
     return f"{figure:.{digits}f} %".replace("-", "−")
 
 
 def format_decimal(value: float, digits: int = 2) -> str:
-    """A number as people read it; a dash where there is none."""
+    """A number as people read it; a dash if it is not finite."""
     if not math.isfinite(value):
         return "—"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def format_count(count: int, thing: str) -> str:
-    """So many of a thing."""
+    """A count and its noun: 1 fold, 10 folds."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
