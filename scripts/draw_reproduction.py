@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from unseen.experiments.fold import CurvePoint
 from unseen.experiments.run_folder import find_run
 from unseen.insight.paper_results import PAPER_BY_FOLD
-from unseen.views.figures import in_our_style
-from unseen.views.plots import BLUE, FAINT, ORANGE, scale_by_factors
+from unseen.views.drawing import BLUE, FAINT, ORANGE, in_our_style, scale_by_factors
 
 PICTURE = Path(__file__).parents[1] / "docs" / "reproduction.png"
 FOLD = 1

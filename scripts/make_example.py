@@ -6,9 +6,9 @@ from pathlib import Path
 from unseen.experiments.run_folder import find_run
 from unseen.insight.evidence import gather
 from unseen.insight.summary import sum_up
-from unseen.views.figures import in_our_style
-from unseen.views.plots import grid
+from unseen.views.drawing import in_our_style
 from unseen.views.report import render_report
+from unseen.views.result_figures import grid
 
 DOCS = Path(__file__).parents[1] / "docs"
 

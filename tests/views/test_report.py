@@ -14,12 +14,14 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.experiments.presets import PRESETS
 from unseen.insight.evidence import gather
+from unseen.views.drawing import Drawing, axes
 from unseen.views.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
-from unseen.views.plots import digit_labels, ruler
+from unseen.views.network_figures import digit_labels
 from unseen.views.repeat_command import command_of, format_folds
 from unseen.views.report import render_report
+from unseen.views.result_figures import ruler
 from unseen.views.tables import format_measure
 from unseen.views.verdict_text import verdict_text
 
@@ -213,6 +215,23 @@ def test_every_figure_is_a_file_too(symbols, tmp_path):
         assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
     for name in names:
         assert len(FIGURES[name].caption(summary)) > 80
+
+
+def test_a_new_figure_is_on_the_page_and_among_the_files(symbols, tmp_path, monkeypatch):
+    def draw(summary):
+        return axes()[0] if summary.experiment.seed == 0 else "Drawn for seed 0 only."
+
+    drawing = Drawing("New & here", draw, lambda s: "See.", ("a", "b"), lambda s: [("c", "d")])
+    monkeypatch.setitem(FIGURES, "new", drawing)
+    folder = made_up_run(tmp_path, small(symbols), noisy, [1])
+    page = page_of(folder)
+    assert page.ids["new"] == 1
+    assert "New & here 0.0" in page.text  # the title, then the figure's own marks
+    assert "See. a b c d" in page.text
+    written = {path.name for path in save_figures(summary_of(folder), tmp_path / "figures")}
+    assert {"new.svg", "new.pdf"} <= written
+    other = page_of(made_up_run(tmp_path, small(symbols).vary(seed=1), noisy, [1]))
+    assert "New & here Drawn for seed 0 only. a b" in other.text
 
 
 def test_digits_of_nearly_one_worth_share_a_label():

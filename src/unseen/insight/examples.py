@@ -39,15 +39,11 @@ def example_groups(evidence: Evidence) -> dict[str, tuple[Example, ...]]:
 
 def _drawn(evidence: Evidence) -> tuple[Example, ...]:
     rng = np.random.default_rng(0)
-    folds = rng.integers(0, len(evidence.folds), SHOWN)
+    numbers = np.sort(rng.integers(0, len(evidence.folds), SHOWN))
+    folds = [evidence.folds[number] for number in numbers]
     return tuple(
-        _example(evidence, evidence.folds[fold], int(rng.integers(len(_answers(evidence, fold)))))
-        for fold in np.sort(folds)
+        _example(evidence, fold, int(rng.integers(len(fold.arrays["answer"])))) for fold in folds
     )
-
-
-def _answers(evidence: Evidence, fold: int) -> NDArray[np.int32]:
-    return evidence.folds[fold].arrays["answer"]
 
 
 def _alike(evidence: Evidence, count: int) -> tuple[Example, ...]:
@@ -83,24 +79,19 @@ def _swapped(evidence: Evidence) -> tuple[Example, ...]:
 
 
 def _worst(evidence: Evidence) -> tuple[Example, ...]:
-    """The largest errors, each of another combination."""
-    found: list[tuple[float, Example]] = []
+    """The samples with the largest errors, each of another combination."""
+    worst: dict[int, tuple[float, FoldEvidence, int]] = {}  # by row of the table
     for fold in evidence.folds:
         errors = np.abs(fold.arrays["prediction"] - fold.arrays["answer"].astype(np.float64))
         if not np.isfinite(errors).all():
             return ()
-        taken: set[int] = set()
-        for sample in np.argsort(-errors, kind="stable"):
-            row = int(fold.arrays["combination"][sample])
-            if row not in taken:
-                taken.add(row)
-                found.append((float(errors[sample]), _example(evidence, fold, int(sample))))
-            if len(taken) == SHOWN:
-                break
-    found.sort(key=lambda one: -one[0])
-    distinct = {example.combination: example for _, example in reversed(found)}
-    worst = sorted(distinct.values(), key=lambda one: -abs(one.prediction - one.answer))
-    return tuple(worst[:SHOWN])
+        order = np.argsort(-errors, kind="stable")
+        rows, first = np.unique(fold.arrays["combination"][order], return_index=True)
+        for row, sample in zip(rows.tolist(), order[first].tolist(), strict=True):
+            if row not in worst or errors[sample] > worst[row][0]:
+                worst[row] = errors[sample], fold, sample
+    largest = sorted(worst.values(), key=lambda one: -one[0])[:SHOWN]
+    return tuple(_example(evidence, fold, sample) for _, fold, sample in largest)
 
 
 def _unseen_rows(fold: FoldEvidence) -> list[int]:

@@ -149,7 +149,7 @@ def check_figure(path: Path) -> None:
 
 def save_comparison(comparisons: Sequence[RunComparison], path: Path) -> None:
     """The differences as a figure: SVG or PDF by the name of the file."""
-    from unseen.views.figures import as_pdf, as_svg, in_our_style
+    from unseen.views.drawing import as_pdf, as_svg, in_our_style
 
     check_figure(path)
     writers = {".svg": as_svg, ".pdf": as_pdf}
@@ -175,7 +175,7 @@ def draw_comparison(comparisons: Sequence[RunComparison]) -> "Figure":
 def _draw_differences(
     place: "Axes", compared: Sequence[Comparison], scale: float, label: str
 ) -> None:
-    from unseen.views.plots import BLUE, FAINT
+    from unseen.views.drawing import BLUE, FAINT
 
     place.axvline(0, color=FAINT, linewidth=1)
     for at, each in enumerate(compared):

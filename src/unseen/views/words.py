@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from unseen.experiments.experiment import Experiment, Problem
 from unseen.insight.error_parts import ErrorParts
+from unseen.insight.statistics import Spread
 from unseen.problem.operations import SIGNS
 
 
@@ -83,6 +84,12 @@ def format_decimal(value: float, digits: int = 2) -> str:
     if not math.isfinite(value):
         return "—"
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def format_spread(spread: Spread) -> str:
+    """A mean with its standard deviation between folds."""
+    deviation = "" if spread.deviation is None else f" ± {format_decimal(spread.deviation, 3)}"
+    return format_decimal(spread.mean, 3) + deviation
 
 
 def format_count(count: int, thing: str) -> str:
