@@ -74,11 +74,10 @@ class Ours:
 
     def fold(self, samples: int) -> None:
         """A fold from start to end, with checkpoints, though of one epoch only."""
-        counts = {"samples_per_combination": samples, "test_samples_per_combination": 2 * samples}
-        experiment = self.experiment.vary(**counts)
-        for progress in fold.fold_steps(experiment, 1):
-            if progress.epoch_ended:
-                progress.state.to_bytes()
+        experiment = self.experiment.vary(samples=samples, test_samples=2 * samples)
+        for step in fold.fold_steps(experiment, 1):
+            if step.progress.epoch_ended:
+                step.progress.state.to_bytes()
 
     def longer(self, length: int, samples: int) -> float:
         """Seconds a sample of one pass with the fast preset over pictures of so many digits."""
@@ -96,15 +95,15 @@ class Ours:
         from unittest.mock import patch  # with much behind it that a fold has no need of
 
         on_insight, in_all = [], []
-        examine = fold.examine
+        material = fold.material
 
         def timed(*arguments: Any) -> Any:
             started = time.perf_counter()
-            examined = examine(*arguments)
+            examined = material(*arguments)
             on_insight.append(time.perf_counter() - started)
             return examined
 
-        with patch.object(fold, "examine", timed):
+        with patch.object(fold, "material", timed):
             for number in range(1, folds + 1):
                 in_all.append(fold.run_fold(fast(), number).result.seconds)
         return [sum(on_insight) / folds, (sum(in_all) - sum(on_insight)) / folds]

@@ -3,30 +3,28 @@
 python scripts/draw_reproduction.py WITH_DROPOUT WITHOUT RUNS_DIR
 """
 
+import math
 import sys
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unseen.experiments.fold import CurvePoint
-from unseen.experiments.run_folder import find_run
-from unseen.insight.paper_results import PAPER_BY_FOLD
-from unseen.views.figures import in_our_style
-from unseen.views.plots import BLUE, FAINT, ORANGE, scale_by_factors
+import unseen
+from unseen.experiments.measuring import Measurement
+from unseen.learning.metrics import PAPER
+from unseen.views.drawing import BLUE, FAINT, ORANGE, in_our_style, scale_by_factors
 
 PICTURE = Path(__file__).parents[1] / "docs" / "reproduction.png"
 FOLD = 1
 
-Curve = tuple[CurvePoint, ...]
+Curve = list[Measurement]
 
 
 def curve_of(run: str, runs_dir: Path) -> Curve:
-    """What a run watched after each epoch of the first fold."""
-    result = find_run(run, runs_dir).result(FOLD)
-    if result is None or not result.curve:
-        sys.exit(f"{run}: fold {FOLD} is not done, or was not watched")
-    return result.curve
+    """What was measured of the first fold of a run."""
+    curve = unseen.load(run, runs_dir).measurements(FOLD)
+    return curve or sys.exit(f"{run}: fold {FOLD} was not measured while it learnt")
 
 
 def draw(curves: dict[str, Curve]) -> Figure:
@@ -34,10 +32,9 @@ def draw(curves: dict[str, Curve]) -> Figure:
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     errors, shifts = figure.subplots(2, 1, sharex=True)
     for (name, curve), colour in zip(curves.items(), (BLUE, ORANGE), strict=True):
-        draw_measure(errors, name, colour, [(at.unseen_mse, at.seen_mse) for at in curve])
-        means = [(at.unseen_mean_error, at.seen_mean_error) for at in curve]
-        draw_measure(shifts, name, colour, means)
-    paper = PAPER_BY_FOLD["test_mse"][FOLD]
+        draw_measure(errors, name, colour, curve, "mse")
+        draw_measure(shifts, name, colour, curve, "mean_error")
+    paper = PAPER["test_mse"].by_fold[FOLD - 1]
     errors.axhline(paper, color=FAINT, linestyle="--", linewidth=1, label="paper, unseen pairs")
     errors.set_ylabel("mean squared error")
     scale_by_factors(errors)
@@ -49,12 +46,13 @@ def draw(curves: dict[str, Curve]) -> Figure:
     return figure
 
 
-def draw_measure(place: Axes, name: str, colour: str, values: list[tuple[float, float]]) -> None:
+def draw_measure(place: Axes, name: str, colour: str, curve: Curve, measure: str) -> None:
     """A measure of unseen and of seen pairs, epoch by epoch."""
-    epochs = range(1, len(values) + 1)
-    unseen, seen = zip(*values, strict=True)
-    place.plot(epochs, unseen, color=colour, linewidth=1.6, label=f"{name}, unseen pairs")
-    place.plot(epochs, seen, color=colour, linewidth=0.8, alpha=0.7, label=f"{name}, seen pairs")
+    epochs = [at.epochs for at in curve]
+    for kind, width, alpha in (("unseen", 1.6, 1.0), ("seen", 0.8, 0.7)):
+        values = [getattr(at, kind)[measure] or math.nan for at in curve]
+        label = f"{name}, {kind} pairs"
+        place.plot(epochs, values, color=colour, linewidth=width, alpha=alpha, label=label)
 
 
 def main(dropped: str, undropped: str, runs_dir: str) -> None:

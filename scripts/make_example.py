@@ -3,25 +3,19 @@
 import sys
 from pathlib import Path
 
-from unseen.experiments.run_folder import find_run
-from unseen.insight.evidence import gather
-from unseen.insight.summary import sum_up
-from unseen.views.figures import in_our_style
-from unseen.views.plots import grid
-from unseen.views.report import render_report
+import unseen
+from unseen.views.drawing import in_our_style
+from unseen.views.result_figures import grid
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 def main(run: str, runs_dir: str) -> None:
-    folder = find_run(run, Path(runs_dir))
-    evidence = gather(folder, folder.experiment(), folder.results()[0])
-    summary = sum_up(evidence)
-    page = DOCS / "example-report.html"
-    page.write_text(render_report(evidence, summary), encoding="utf-8")
+    example = unseen.load(run, runs_dir)
+    page = example.report(DOCS / "example-report.html")
     picture = DOCS / "grid.png"
     with in_our_style():
-        grid(summary).savefig(picture, dpi=150, facecolor="white")
+        grid(example.summary).savefig(picture, dpi=150, facecolor="white")
     print(f"{page} ({page.stat().st_size:,} bytes)\n{picture}")
 
 

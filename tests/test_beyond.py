@@ -42,8 +42,8 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
         (["--operation", "shown:+", "--length", "3"], "between two digits"),
         (["--split", "nowhere.txt"], "unknown split 'nowhere.txt'"),
         (["--split", "answer", "--operation", "7"], "would leave 0 of 100"),
-        (["--split", "answer", "--unseen", "5"], "leave out --unseen"),
-        (["--split", "answer", "--unseen", "91"], "leave out --unseen"),
+        (["--split", "answer", "--unseen", "5"], "--unseen 5 must be left out"),
+        (["--split", "answer", "--unseen", "91"], "--unseen 91 must be left out"),
         (["--split", "."], "--split . is no file"),
         (["--unseen", "91"], "from 1 to 90 of 100"),
         (["--unseen", "9", "--length", "5"], "more than 10,000 folds"),
@@ -94,8 +94,8 @@ def test_a_list_of_combinations_stays_with_the_run(tmp_path: Path):
 def test_a_run_says_what_its_split_gives_away_and_warns(tmp_path: Path):
     ended = unseen("run", "--split", "position", "--folds", "1", *SMALL[:-1], cwd=tmp_path)
     assert ended.returncode == 0
-    assert "digits never seen in a place: 0 in place 1 (fold 1)" in ended.stderr
-    assert "warning: the seen combinations leave open what 10 of the 10" in ended.stderr
+    assert "Digits never seen in a place: 0 in place 1 (fold 1)." in ended.stderr
+    assert "warning: the seen answers do not determine 10 of 10 unseen ones" in ended.stderr
     again = unseen("run", "--split", "position", "--folds", "1", *SMALL, cwd=tmp_path)
     assert again.stderr == ""
 

@@ -169,7 +169,7 @@ def test_a_network_of_its_own_is_looked_into_only_when_it_is_named_again(tmp_pat
     assert "never runs unasked" in (run / "report.html").read_text()
     refused = unseen("report", run, "--deep", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "name it again with --deep --model file.py:Class" in refused.stderr
+    assert "net.py:Net is never run unasked; name its file.py:Class again" in refused.stderr
     unused = unseen("report", run, "--model", "moved.py:Net", cwd=tmp_path)
     assert unused.returncode == 2
     assert "add --deep" in unused.stderr

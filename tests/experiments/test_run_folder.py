@@ -46,7 +46,7 @@ def test_a_fold_is_read_back_as_it_was_saved(tmp_path: Path):
     folder = finished(tmp_path / "run")
     read = folder.result(3)
     assert read is not None
-    assert read.model_dump_json() == outcome().result.model_dump_json()
+    assert json.loads(read.model_dump_json()) == json.loads(outcome().result.model_dump_json())
     assert folder.result(4) is None
     assert folder.experiment() == fast()
     assert folder.environment()["torch"]

@@ -120,9 +120,29 @@ def test_a_network_gone_astray_has_no_interval(astray):
     assert math.isnan(interval.high)
 
 
-def test_values_all_alike_leave_no_doubt():
-    interval = bootstrap_interval([np.ones(10)] * 10)
-    assert (interval.mean, interval.low, interval.high) == (1, 1, 1)
+def test_six_pairs_all_right_are_bounded_as_a_binomial_share():
+    interval = bootstrap_interval([np.ones(3)] * 2, share=True)
+    assert (interval.mean, interval.high) == (1, 1)
+    assert interval.low == pytest.approx(0.541, abs=5e-4)
+    wrong = bootstrap_interval([np.zeros(6)], share=True)
+    assert (wrong.low, wrong.high) == (0, pytest.approx(1 - interval.low))
+
+
+@pytest.mark.parametrize("count", [2, 6, 40])
+def test_shares_all_equal_have_the_textbooks_ends(count):
+    """Clopper and Pearson: at the end, all right has probability 2.5 %. Wilson: a score test's."""
+    low = bootstrap_interval([np.ones(count)], share=True).low
+    assert low**count == pytest.approx(0.025)
+    half = bootstrap_interval([np.full(count, 0.5)], share=True)
+    for end in (half.low, half.high):
+        assert abs(0.5 - end) / (end * (1 - end) / count) ** 0.5 == pytest.approx(1.96, abs=1e-3)
+
+
+def test_errors_all_equal_have_no_interval():
+    interval = bootstrap_interval([np.full(10, 0.25)] * 10)
+    assert interval.mean == 0.25
+    assert math.isnan(interval.low)
+    assert math.isnan(interval.high)
 
 
 def test_no_combinations_are_refused():
@@ -136,7 +156,7 @@ def test_no_combinations_are_refused():
 def test_an_interval_stays_in_the_range_of_its_values(folds):
     interval = bootstrap_interval([np.asarray(fold) for fold in folds], rounds=50)
     values = [value for fold in folds for value in fold]
-    if len(values) > 1:
+    if len({*values}) > 1:
         assert min(values) <= interval.low <= interval.high <= max(values)
 
 

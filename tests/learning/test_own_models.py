@@ -106,7 +106,7 @@ def test_all_of_a_network_has_to_be_in_its_file(tmp_path):
 
 
 def test_a_file_that_is_not_there_is_named():
-    with pytest.raises(UnseenError, match=r"there is no file .*nowhere.py"):
+    with pytest.raises(UnseenError, match=r"needs a file .*nowhere.py"):
         check("nowhere.py:Net")
 
 

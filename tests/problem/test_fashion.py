@@ -17,7 +17,7 @@ from unseen.problem.fashion import fashion_mnist, fetch_fashion_mnist, find_fash
 from unseen.problem.symbols import MNIST_SHA256
 
 FIRST = "train-images-idx3-ubyte"
-THREE_WAYS = r"--symbols DIR.*dataset-fashion-mnist.*network"
+THREE_WAYS = r"folder of its four IDX files.*dataset-fashion-mnist.*network"
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
 

@@ -1,15 +1,15 @@
+import json
+from dataclasses import asdict
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests_tables import DIGITS, table
 
 from unseen.problem.leakage import (
-    additively_determined,
     find_leakage,
-    in_words,
     multiplicatively_determined,
     rule_of,
+    split_leakage,
 )
 from unseen.problem.settings import PAPER_SPLIT_SEED
 from unseen.problem.splits import Fold, split_folds
@@ -63,21 +63,6 @@ def test_disconnected_halves_leave_open_how_they_compare():
     assert find_leakage(problem, fold_without(problem, odd), "additive").undetermined == 50
 
 
-@settings(max_examples=40)
-@given(st.data())
-def test_determined_means_that_every_fitting_sum_agrees(data):
-    """Against the definition: least squares with other free parts gives the same answer or not."""
-    problem = table(tuple(range(4)))
-    unseen = data.draw(st.sets(st.integers(0, 15), min_size=1, max_size=14))
-    rows = np.asarray(sorted(unseen))
-    seen = problem.digits[np.setdiff1d(np.arange(16), rows)]
-    hot = np.eye(4)[problem.digits].reshape(16, 8)
-    seen_hot = np.delete(hot, rows, axis=0)
-    projection = np.linalg.pinv(seen_hot) @ seen_hot
-    expected = np.abs(hot[rows] @ projection - hot[rows]).max(axis=1) < 1e-6
-    assert np.array_equal(additively_determined(seen, problem.digits[rows]), expected)
-
-
 def products_determined(problem, unseen):
     fold = fold_without(problem, unseen)
     seen, answers = problem.digits[fold.seen], problem.answers[fold.seen]
@@ -121,25 +106,9 @@ def test_the_order_of_more_than_eight_symbols_is_told_apart():
     assert find_leakage(problem, fold, "additive").mirrored == 1
 
 
-def test_words_warn_where_the_answer_is_open_and_only_there():
+def test_the_leakage_of_a_run_is_plain_data():
     problem = table()
-    random = [*in_words(problem, split_folds("random", problem, PAPER_SPLIT_SEED))]
-    assert "100 combinations are unseen, in 10 folds; another order of 80" in random[0]
-    assert "answers never seen: 18 (fold 1), 0 (fold 8)" in random[0]
-    assert not any(sentence.startswith("warning") for sentence in random)
-    position = [*in_words(problem, split_folds("position", problem, 0))]
-    assert "0 in place 1 (fold 1)" in position[0]
-    assert "and 16 more" in position[0]
-    assert position[1].startswith("warning: the seen combinations leave open what 200 of the 200")
-    (only,) = [*in_words(table(operation="max(a, b)"), split_folds("random", problem, 0))][1:]
-    assert only.startswith("no number for each digit")
-
-
-def test_words_name_signs_as_signs_and_count_one_as_one():
-    problem = table(operation="shown:+,-,*")
-    words = next(in_words(problem, split_folds("position", problem, 0)[10:11]))
-    assert "digits never seen in a place: + in place 2 (fold 11)" in words
-    problem = table()
-    assert next(in_words(problem, [fold_without(problem, {(3, 4)})])).startswith(
-        "1 combination is unseen, in 1 fold; another order of 1 of them"
-    )
+    leakage = split_leakage(problem, split_folds("position", problem, 0)[:2])
+    assert (leakage.rule, leakage.undetermined) == ("additive", 20)
+    assert json.loads(json.dumps(asdict(leakage)))["folds"][1]["new_digits"] == [[0, 1]]
+    assert split_leakage(table(operation="max(a, b)"), []).rule is None

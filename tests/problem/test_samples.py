@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Combinations, draw_samples, render_pictures
+from unseen.problem.samples import Combinations, draw_samples, render_pictures, side_by_side
 from unseen.problem.splits import all_combinations
 from unseen.problem.symbols import SymbolImages, load_symbols
 
@@ -83,3 +84,10 @@ def test_streams_depend_on_seed_fold_and_purpose_alone():
     assert len({*map(tuple, drawn)}) == len(streams)
     assert [numbers(*stream) for stream in reversed(streams)] == drawn[::-1]
     assert 0 <= Streams(3, 4).integer("weights") < 2**63
+
+
+def test_tensors_are_put_side_by_side_as_arrays_are():
+    symbols = np.random.default_rng(0).random((4, 3, 5, 6))
+    pictures = side_by_side(symbols)
+    assert np.array_equal(pictures, np.concatenate([*symbols.swapaxes(0, 1)], axis=2))
+    assert np.array_equal(side_by_side(torch.from_numpy(symbols)).numpy(), pictures)

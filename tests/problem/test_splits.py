@@ -171,7 +171,7 @@ def test_as_many_are_never_unseen(split, unseen):
 @pytest.mark.parametrize("split", ["answer", "position", "diagonal"])
 @pytest.mark.parametrize("unseen", [10, 91])
 def test_some_splits_say_themselves_how_many_are_unseen(split, unseen):
-    with pytest.raises(UnseenError, match="leave out --unseen"):
+    with pytest.raises(UnseenError, match=f"unseen={unseen} must be left out: split"):
         split_folds(split, table(), 0, unseen)
 
 

@@ -1,5 +1,6 @@
 import io
 
+import pytest
 from rich.console import Console
 
 from unseen.experiments.events import Ended, FoldDone, Measured, Note, Progressed, Started
@@ -62,8 +63,6 @@ def test_a_listener_that_fails_closes_the_session():
     def fail(event):
         raise KeyboardInterrupt
 
-    try:
+    with pytest.raises(KeyboardInterrupt):
         watch(session(), Console(file=io.StringIO()), started=fail)
-    except KeyboardInterrupt:
-        pass
     assert closed == [True]

@@ -14,15 +14,18 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import PRESETS
-from unseen.experiments.repeat_command import command_of, format_folds
 from unseen.insight.evidence import gather
 from unseen.learning.metrics import METRICS
+from unseen.views.drawing import Drawing, axes
 from unseen.views.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
-from unseen.views.plots import digit_labels, ruler
+from unseen.views.network_figures import digit_labels
+from unseen.views.repeat_command import command_of, format_folds
 from unseen.views.report import render_report
+from unseen.views.result_figures import ruler
 from unseen.views.tables import format_measure
+from unseen.views.verdict_text import verdict_text
 
 
 class Page(HTMLParser):
@@ -101,7 +104,7 @@ def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
     assert not re.search(r"\bnan\b|\binf\b|None", page.text)
     assert (" done: what is said here" in page.text) == (folds is not None)
     summary = summary_of(folder)
-    assert summary.verdict.headline in page.text
+    assert verdict_text(summary).headline in page.text
     for text in (as_latex(summary), as_markdown(summary), as_csv(summary)):
         assert summary.run in text or summary.experiment.name in text
     json.dumps(insight_json(summary), allow_nan=False)
@@ -173,7 +176,9 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     split = in_json["attribution"]
     assert sum(parts) == pytest.approx(split["mse"])
     assert split["misread"].keys() == {"left", "right"}
-    assert len([row for row in rows if row["about"] == "combination"]) == 300
+    assert (
+        len([row for row in rows if row["about"] == "combination"]) == 500
+    )  # the mean answer, and four metrics
     of_one = {
         row["measure"]: float(row["value"])
         for row in rows
@@ -189,7 +194,7 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     figures = {row["name"]: float(row["value"]) for row in rows if row["about"] == "structure"}
     assert figures == {name: in_json["structure"][name]["mean"] for name in figures}
     assert len(figures) == 5
-    assert in_json["verdict"] == summary.verdict.text
+    assert in_json["verdict"] == verdict_text(summary).text
 
 
 def test_hostile_names_are_only_names(tmp_path):
@@ -226,6 +231,23 @@ def test_every_figure_is_a_file_too(symbols, tmp_path):
         assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
     for name in names:
         assert len(FIGURES[name].caption(summary)) > 80
+
+
+def test_a_new_figure_is_on_the_page_and_among_the_files(symbols, tmp_path, monkeypatch):
+    def draw(summary):
+        return axes()[0] if summary.experiment.seed == 0 else "Drawn for seed 0 only."
+
+    drawing = Drawing("New & here", draw, lambda s: "See.", ("a", "b"), lambda s: [("c", "d")])
+    monkeypatch.setitem(FIGURES, "new", drawing)
+    folder = made_up_run(tmp_path, small(symbols), noisy, [1])
+    page = page_of(folder)
+    assert page.ids["new"] == 1
+    assert "New & here 0.0" in page.text  # the title, then the figure's own marks
+    assert "See. a b c d" in page.text
+    written = {path.name for path in save_figures(summary_of(folder), tmp_path / "figures")}
+    assert {"new.svg", "new.pdf"} <= written
+    other = page_of(made_up_run(tmp_path, small(symbols).vary(seed=1), noisy, [1]))
+    assert "New & here Drawn for seed 0 only. a b" in other.text
 
 
 def test_digits_of_nearly_one_worth_share_a_label():

@@ -10,7 +10,7 @@ NoteKind = Literal[
     "record damaged",  # of the experiment; written anew
     "other torch",  # than the run was begun with
     "fold damaged",  # and run again
-    "leakage",  # what the split gives away
+    "leakage",  # what the split gives away: a SplitLeakage
     "worker died",  # another one goes on with its fold
     "run elsewhere",  # by another process, and left to it
     "not restarted",  # because another process runs it

@@ -46,7 +46,7 @@ def pose(problem: Problem) -> PosedProblem:
     if len(digits) * per_combination > MOST_SAMPLES:
         raise UnseenError(
             f"{len(digits):,} combinations with {per_combination:,} samples each are more "
-            f"than {MOST_SAMPLES:,}; ask for fewer with --samples and --test-samples"
+            f"than {MOST_SAMPLES:,}; ask for fewer samples per combination"
         )
     answers = operation.answers(digits)
     if np.abs(answers).max() > LARGEST_ANSWER:

@@ -8,9 +8,8 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unseen.errors import UnseenError, unknown
 from unseen.experiments.checks import check_device, check_folds, check_network
@@ -33,7 +32,7 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
 from unseen.files import DamagedFileError
 from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
-from unseen.problem.leakage import find_leakage, rule_of
+from unseen.problem.leakage import split_leakage
 
 POLL_SECONDS = 0.1
 DEATHS_WITHOUT_PROGRESS = 5
@@ -104,7 +103,9 @@ def _finish(
         yield Note("other torch", details={"before": before, "now": torch})
     missing = yield from _missing(folder, folds)
     if missing:
-        yield Note("leakage", details=_leakage(experiment, folds))
+        posed = pose(experiment.problem)
+        leakage = split_leakage(posed.combinations, [posed.folds[fold - 1] for fold in folds])
+        yield Note("leakage", details={"split": leakage})
     left = yield from _run(experiment, folder, missing, engine)
     # whoever held these may have died since
     left = yield from _run(experiment, folder, left, engine)
@@ -113,13 +114,6 @@ def _finish(
         who = {"process": holder.process, "host": holder.host} if holder else {}
         yield Note("run elsewhere", fold, who)
     return left
-
-
-def _leakage(experiment: Experiment, folds: Sequence[int]) -> dict[str, Any]:
-    posed = pose(experiment.problem)
-    rule = rule_of(posed.combinations)
-    found = [find_leakage(posed.combinations, posed.folds[fold - 1], rule) for fold in folds]
-    return {"rule": rule, "folds": [asdict(each) for each in found]}
 
 
 def _missing(folder: RunFolder, folds: Sequence[int]) -> Generator[Event, None, list[int]]:

@@ -1,6 +1,6 @@
-"""Does it add, or does it remember? What one network's mean answers to combinations show.
+"""Does a network add, or does it remember? Found in its mean answers to combinations.
 
-Everything here is asked of one fold: a fit over the networks of many would mix what each fitted.
+Each fold is fitted alone: every fold has another network, and a joint fit would mix them.
 """
 
 from dataclasses import dataclass
@@ -8,25 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Digits = NDArray[np.integer]  # (n, length)
-Means = NDArray[np.floating]  # (n,): the mean prediction for each combination
-Activations = NDArray[np.floating]  # (n, features)
+from unseen.problem.identifiability import Digits, Floats, Mask, span_of
 
-MOST_FEATURES = 1_024
-# on pixels and random layers, 1,000 and 3,000 samples: within 2 % of the best from 0.0001 to 10
-PENALTY_PER_SAMPLE = 0.3
+Means = NDArray[np.floating]  # (n,): the mean prediction for each combination
 
 
 @dataclass(frozen=True)
 class DigitValues:
-    """What each digit is worth in each place, on the answers' own scale.
+    """What each digit is worth in each place, in units of the answer.
 
-    In every place its smallest seen digit, most often 0, is worth 0, and the constant is the
-    answer to all of those together. So where a network adds, d is worth d; where it subtracts, d
-    is worth -d on the right; and a shift of all answers is in the constant. Where 0 was never seen
-    in a place, `zeros` says who is worth 0. A value that seen combinations leave open is no number.
+    The smallest digit seen in a place, most often 0, is worth 0 there; `zeros` names it. The
+    constant is the answer to all of these digits together. So if a network adds, digit d is worth
+    d; if it subtracts, d is worth -d on the right; and a shift of all answers is in the constant.
+    A value that the seen combinations do not determine is NaN.
     """
 
     constant: float
@@ -38,67 +32,50 @@ class DigitValues:
 class Additivity:
     """How well the values of digits, fitted on seen combinations, add up on unseen ones.
 
-    The score is the concordance of answers and sums (Lin 1989), one less their mean squared gap
-    over what it would be if they were paired at random: 1 where each answer is its sum, and 0 for
-    a memory that says one and the same to all that is unseen. `explained` is 1 - SSE / SST around
-    the answers' mean: no number for such a memory, far below 0 for one that varies but little.
+    The score is Lin's (1989) concordance of answers and sums: 1 - their mean squared difference /
+    what it would be if they were paired at random. It is 1 if every answer is its sum, and 0 for a
+    memory that gives every unseen combination the same answer. `explained` is R², 1 - SSE / SST:
+    NaN for such a memory, and far below 0 for one whose answers vary only a little.
     """
 
     score: float
     explained: float
-    gap: float  # root mean square, between the network's answers and sums
-    gap_to_truth: float  # likewise, between the true answers and sums
+    gap: float  # root mean squared difference between the network's answers and the sums
+    gap_to_truth: float  # the same between the true answers and the sums
     combinations: int
-    left_out: int  # with a digit never seen in its place, or a sum that the seen ones leave open
+    left_out: int  # combinations whose sum the seen ones do not determine
 
 
 @dataclass(frozen=True)
 class MirrorGap:
-    """The mean absolute difference between answers to (a, b) and (b, a), over so many pairs."""
+    """The mean absolute difference between the answers to (a, b) and (b, a)."""
 
     gap: float
     pairs: int
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """Weights of the columns, and the directions in which seen combinations leave them open."""
-
-    levels: list[Digits]  # by place, the digits seen there
-    weights: Floats  # (columns,)
-    open_directions: Floats  # (columns, directions)
-
-    def settles(self, columns: Floats) -> Mask:
-        """Which rows of columns have a sum that is not open."""
-        settled: Mask = np.all(np.abs(columns @ self.open_directions) < 1e-6, axis=1)
-        return settled
-
-    def sums(self, digits: Digits) -> tuple[Mask, Floats]:
-        """Which combinations have a sum that the seen ones settle; and the sums, for what it is."""
-        columns = _columns(digits, self.levels)
-        known = [np.isin(*each) for each in zip(digits.T, self.levels, strict=True)]
-        return self.settles(columns) & np.all(known, axis=0), columns @ self.weights
-
-
 def fit_values(digits: Digits, means: Means) -> DigitValues:
-    """The values whose sums come nearest to the mean answers to these, seen, combinations."""
-    fit = _fit(digits, means)
-    weights = np.where(fit.settles(np.eye(len(fit.weights))), fit.weights, np.nan).tolist()
-    zeros = tuple(int(level[0]) for level in fit.levels)
-    names = ((at, int(digit)) for at, level in enumerate(fit.levels) for digit in level[1:])
-    values = dict.fromkeys(enumerate(zeros), 0.0) | dict(zip(names, weights[1:], strict=True))
-    return DigitValues(weights[0], dict(sorted(values.items())), zeros)
+    """Fit the values of digits to the mean answers to these seen combinations."""
+    span = span_of(digits)
+    zeros = np.asarray([[level[0] for level in span.levels]])
+    with np.errstate(all="ignore"):
+        columns = span.least_squares(digits, means)
+        values = np.where(span.determines_values(), columns - columns[span.smallest], np.nan)
+        constant = np.where(span.determines(zeros), span.sums(zeros, columns), np.nan)
+    names = [(place, int(digit)) for place, level in enumerate(span.levels) for digit in level]
+    by_name = dict(zip(names, values.tolist(), strict=True))
+    return DigitValues(float(constant[0]), by_name, tuple(zeros[0].tolist()))
 
 
 def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Additivity:
-    """How well values fitted on the seen combinations add up on the others.
+    """Fit the values on seen combinations, and measure how well they add up on unseen ones.
 
-    A fit over all of them would pass correct sums learnt by heart.
+    A fit over all combinations would give a network that memorised correct sums a high score.
     """
-    fit = _fit(digits[seen], means[seen])
-    with np.errstate(all="ignore"):  # a network that went astray has figures that are no numbers
-        settled, every_sum = fit.sums(digits[~seen])
-        sums = every_sum[settled]
+    span = span_of(digits[seen])
+    settled = span.determines(digits[~seen])
+    with np.errstate(all="ignore"):  # a network that diverged has NaN here
+        sums = span.sums(digits[~seen][settled], span.least_squares(digits[seen], means[seen]))
         said, true = (each[~seen][settled].astype(np.float64) for each in (means, answers))
         return Additivity(
             *_agreement(said, sums),
@@ -110,9 +87,9 @@ def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: 
 
 
 def mirror_gap(digits: Digits, means: Means) -> MirrorGap | None:
-    """How far answers to a combination and to its reversal differ; None where none has one.
+    """How far the answers to a combination and to its reversal differ; None if there are no two.
 
-    It means something only where the true answers are the same: not for a - b.
+    It is meaningful only if the true answers are equal: not for a - b.
     """
     rows = {tuple(each): row for row, each in enumerate(digits.tolist())}
     pairs = [(row, rows.get(each[::-1], row)) for each, row in rows.items()]
@@ -124,84 +101,27 @@ def mirror_gap(digits: Digits, means: Means) -> MirrorGap | None:
 
 
 def bias(means: Means, answers: NDArray[np.number], seen: Mask) -> tuple[float, float]:
-    """The mean error on seen, then on unseen combinations; no number where there are none."""
+    """The mean error on seen and on unseen combinations; NaN if there are none."""
     errors = np.subtract(means, answers, dtype=np.float64)
     with np.errstate(all="ignore"):
         return _mean(errors[seen]), _mean(errors[~seen])
 
 
 def shared_errors(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Floats:
-    """For every combination, the mean error that seen ones with the same digits let one expect.
+    """For every combination, the mean error to expect from its digits' errors in seen ones.
 
-    Each digit of a place errs by one amount, fitted on the mean errors of seen combinations. Where
-    these leave it open, their mean error is all there is to expect.
+    One error for each digit in each place is fitted to the mean errors of seen combinations. Where
+    they do not determine the sum, their overall mean error is expected.
     """
     errors = np.subtract(means, answers, dtype=np.float64)
+    span = span_of(digits[seen])
     with np.errstate(all="ignore"):
-        settled, expected = _fit(digits[seen], errors[seen]).sums(digits)
-        return np.where(settled, expected, _mean(errors[seen]))
-
-
-def probe(
-    train: Activations, train_digits: Digits, test: Activations, test_digits: Digits, seed: int = 0
-) -> tuple[float, ...]:
-    """By place, the share of test samples whose digit a linear reader of a layer gets right.
-
-    The reader is a ridge classifier on standardised features, the same as scikit-learn's, without
-    the second that its import takes. Of more than 1,024 features it is shown 1,024 random sums.
-    """
-    train, test = narrowed(train, seed), narrowed(test, seed)
-    with np.errstate(all="ignore"):
-        middle, scale = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64)
-        # a feature that never varies says nothing
-        scale = np.where(scale <= 1e-9 * np.abs(middle), np.inf, scale)
-        features, tested = (train - middle) / scale, (test - middle) / scale
-    if not (np.isfinite(features).all() and np.isfinite(tested).all()):
-        return tuple(float("nan") for _ in train_digits.T)
-    classes = np.unique(train_digits)
-    targets = 2.0 * (train_digits[:, :, None] == classes) - 1  # (n, places, classes)
-    penalty = PENALTY_PER_SAMPLE * len(features) * np.eye(features.shape[1])
-    sides = features.T @ targets.reshape(len(features), -1)
-    read = tested @ np.linalg.solve(features.T @ features + penalty, sides)
-    scores = read.reshape(len(tested), *targets.shape[1:]) + targets.mean(axis=0)
-    return tuple(np.mean(classes[scores.argmax(axis=2)] == test_digits, axis=0).tolist())
-
-
-def narrowed(activations: Activations, seed: int = 0) -> Activations:
-    """Of very many features, 1,024 sums: each feature, with a sign at random, in one of them."""
-    if activations.shape[1] <= MOST_FEATURES:
-        return activations
-    rng = np.random.default_rng(seed)
-    count = activations.shape[1]
-    order, signs = rng.permutation(count), rng.choice(np.asarray([-1, 1], np.float32), count)
-    starts = np.arange(MOST_FEATURES) * count // MOST_FEATURES
-    mixed = np.empty((len(activations), MOST_FEATURES))
-    with np.errstate(all="ignore"):
-        for row, one in enumerate(activations):  # all at once would take as much memory again
-            mixed[row] = np.add.reduceat(one[order] * signs, starts)
-    return mixed
-
-
-def _fit(digits: Digits, means: Means) -> _Fit:
-    """Least squares on a column for each place and digit, but for the smallest in a place."""
-    levels = [np.unique(column) for column in digits.T]
-    columns = _columns(digits, levels)
-    sizes, directions = np.linalg.eigh(columns.T @ columns)
-    is_open = sizes < 1e-9 * sizes[-1]
-    with np.errstate(all="ignore"):
-        inverse = directions[:, ~is_open] / sizes[~is_open] @ directions[:, ~is_open].T
-        weights = inverse @ (columns.T @ means.astype(np.float64))
-    return _Fit(levels, weights, directions[:, is_open])
-
-
-def _columns(digits: Digits, levels: list[Digits]) -> Floats:
-    """A one for the constant, then for each place and digit but the smallest, is it there?"""
-    there = [column[:, None] == level[1:] for column, level in zip(digits.T, levels, strict=True)]
-    return np.concatenate([np.ones((len(digits), 1)), *there], axis=1)
+        expected = span.sums(digits, span.least_squares(digits[seen], errors[seen]))
+        return np.where(span.determines(digits), expected, _mean(errors[seen]))
 
 
 def _agreement(said: Floats, sums: Floats) -> tuple[float, float]:
-    """Concordance, and share explained; no numbers where nothing varies."""
+    """Concordance and R²; NaN if the answers do not vary."""
     if len(said) < 2:
         return float("nan"), float("nan")
     spread = float(said.var())

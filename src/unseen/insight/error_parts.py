@@ -1,7 +1,7 @@
-"""Whose fault is an error: a wrong answer, a misread digit, or the interplay of the images?
+"""What an error is made of: a wrong answer, misread digits, or the interplay of the images.
 
-An unseen combination is shown with k images in each of its places, every one beside every other:
-a table of predictions with an axis for each place. Its mean squared error splits exactly.
+An unseen combination is shown with k images in each place, in every arrangement: a table of
+predictions with an axis for each place. Its mean squared error splits exactly into the parts.
 """
 
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ class Attribution:
 class ErrorParts:
     """The mean squared error of a fold's unseen combinations, and its parts: they sum to it.
 
-    The shift is what the error would lose if all answers moved by the mean error that seen
-    combinations have as well; misvalued, what it would then lose if each digit's share moved by
-    what it is worth too much or too little in seen combinations. Either is below 0 where unseen
-    ones do not share that error, so that moving them would only make them worse.
+    `shift` is how much smaller the error would be if all answers were corrected by the mean error
+    on seen combinations. `misvalued` is how much smaller it would then be if each digit were also
+    corrected by what it is worth too much or too little in seen combinations. Either is below 0 if
+    unseen combinations do not share that error, so that the correction makes them worse.
     """
 
     mse: float
@@ -48,25 +48,19 @@ class ErrorParts:
     interplay: float
 
     def shares(self) -> "ErrorParts":
-        """Each part as a share of the error; no numbers where there is no error."""
+        """Each part as a share of the error; NaN if there is no error."""
         scale = 1 / self.mse if self.mse else np.nan
-        return ErrorParts(
-            self.mse * scale,
-            self.shift * scale,
-            self.misvalued * scale,
-            self.wrong * scale,
-            tuple(part * scale for part in self.misread),
-            self.interplay * scale,
-        )
+        parts = {name: part * scale for name, part in vars(self).items() if name != "misread"}
+        return ErrorParts(**parts, misread=tuple(part * scale for part in self.misread))
 
 
 def attribute(predictions: Table, answer: float) -> Attribution:
-    """The parts of the error on these very images.
+    """The parts of the error on just these images.
 
-    With few images a place looks misread by chance, by its share of the interplay (interplay / k
-    for pairs); `estimate` is free of that, and the same for many images.
+    With few images, `misread` is too large by a share of the interplay (interplay / k for pairs);
+    `estimate` corrects that, and for many images both are the same.
     """
-    with np.errstate(all="ignore"):  # a network that went astray has parts that are no numbers
+    with np.errstate(all="ignore"):  # a network that diverged has NaN here
         errors = predictions.astype(np.float64) - answer
         mean = errors.mean()
         effects = [_mean_beside(errors, place) - mean for place in range(errors.ndim)]
@@ -81,11 +75,11 @@ def attribute(predictions: Table, answer: float) -> Attribution:
 
 
 def estimate(predictions: Table, answer: float) -> Attribution:
-    """The parts of the error on any images, judged without bias from these.
+    """The parts of the error on all possible images, estimated without bias from these.
 
-    Two pictures that share no image err alike by the wrong answer alone, two that share the image
-    of one place by that and by its misreading. So each part is a mean of products of errors. They
-    sum to the mean squared error as well; a part near 0 may come out below it.
+    What the errors of two pictures have in common is the wrong answer, if they share no image, and
+    also the misreading of an image, if they share it. So each part is a mean of products of two
+    errors. They sum to the mean squared error as well; a part near 0 may come out below it.
     """
     if min(predictions.shape) < 2:
         raise ValueError(f"an estimate needs two images in each place, not {predictions.shape}")
@@ -104,12 +98,12 @@ def estimate(predictions: Table, answer: float) -> Attribution:
 
 
 def split_mean_error(attribution: Attribution, shift: float, shared: float) -> ErrorParts:
-    """Whose fault the error of an unseen combination is.
+    """Split the error of an unseen combination by what seen combinations share of it.
 
     `shift` is the network's mean error on its seen combinations in test handwriting, `shared` the
-    mean error that those with the same digits let one expect. What an expected error e makes of a
-    mean error m is m² - (m - e)²: that of the shift is named apart, then what the digits add to it,
-    and (m - shared)² is the wrong answer.
+    mean error to expect from the errors of the digits in them. Of a mean error m, an expected
+    error e explains m² - (m - e)²: first that of the shift, then what the digits add to it. The
+    rest, (m - shared)², is the wrong answer.
     """
     error = attribution.mean_error
     with np.errstate(all="ignore"):
@@ -131,9 +125,9 @@ def error_parts_by_row(
     rows: NDArray[np.integer],
     tables: NDArray[np.floating],
 ) -> dict[int, ErrorParts]:
-    """Whose fault the errors of a fold's unseen combinations are: of these rows, by their tables.
+    """The parts of the errors of a fold's unseen combinations, by row of their table.
 
-    `means` are the mean answers to all combinations, and tell what seen ones share.
+    `means` are the mean answers to all combinations: they tell what seen ones share.
     """
     digits, answers = combinations.digits, combinations.answers
     shift = bias(means, answers, seen)[0]
@@ -147,18 +141,11 @@ def error_parts_by_row(
 def mean_error_parts(parts_by_row: Sequence[ErrorParts]) -> ErrorParts:
     """The mean over combinations, or over folds, each weighing the same."""
     with np.errstate(all="ignore"):
-        return ErrorParts(
-            mse=float(np.mean([each.mse for each in parts_by_row])),
-            shift=float(np.mean([each.shift for each in parts_by_row])),
-            misvalued=float(np.mean([each.misvalued for each in parts_by_row])),
-            wrong=float(np.mean([each.wrong for each in parts_by_row])),
-            misread=_mean_by_place([each.misread for each in parts_by_row]),
-            interplay=float(np.mean([each.interplay for each in parts_by_row])),
-        )
-
-
-def _mean_by_place(parts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-    return tuple(np.mean(parts, axis=0).tolist())
+        means = {
+            name: np.mean([getattr(each, name) for each in parts_by_row], axis=0).tolist()
+            for name in vars(parts_by_row[0])
+        }
+    return ErrorParts(**means | {"misread": tuple(means["misread"])})
 
 
 def _mean_beside(errors: Floats, place: int) -> Floats:
@@ -171,8 +158,8 @@ def _mean_beside(errors: Floats, place: int) -> Floats:
 def _alike(errors: Floats, shared: tuple[int, ...]) -> float:
     """The mean product of the errors of two pictures that share the images of just these places.
 
-    Squared sums have all pairs that share these images or more; those that share more are taken
-    out again, by inclusion and exclusion.
+    Squared sums contain all pairs that share these images or more; the pairs that share more are
+    removed by inclusion and exclusion.
     """
     others = [axis for axis in range(errors.ndim) if axis not in shared]
     subsets = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unseen.experiments.posing import PosedProblem
 from unseen.insight.evidence import Evidence, FoldEvidence
-from unseen.insight.words import answers_word, combinations_word
+from unseen.problem.samples import side_by_side
 
 SHOWN = 6
 
@@ -25,59 +25,29 @@ class Example:
     fold: int
 
 
-@dataclass(frozen=True)
-class ExampleGroup:
-    """Examples that show one thing."""
-
-    title: str
-    caption: str
-    examples: tuple[Example, ...]
-
-
-def example_groups(evidence: Evidence) -> list[ExampleGroup]:
+def example_groups(evidence: Evidence) -> dict[str, tuple[Example, ...]]:
     """The paper's kinds of examples, and the worst mistakes; those that the run has."""
-    things = combinations_word(evidence.experiment.problem)
-    answers = answers_word(evidence.experiment.problem).removesuffix("s")
-    one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
-    groups = [
-        ExampleGroup("Samples", "Drawn at random from all test samples.", _drawn(evidence)),
-        ExampleGroup(
-            f"One {answers}, different {things}",
-            f"Two {things} with the same {answers}, {one_fold}.",
-            _alike(evidence, 2),
-        ),
-        ExampleGroup(
-            "Swapped digits", f"The same digits in another order, {one_fold}.", _swapped(evidence)
-        ),
-        ExampleGroup(
-            f"Three {things}, one {answers}",
-            f"Three {things} with the same {answers}, {one_fold}.",
-            _alike(evidence, 3),
-        ),
-        ExampleGroup(
-            "The worst mistakes",
-            f"The samples answered furthest from the truth, one for each of {SHOWN} {things}.",
-            _worst(evidence),
-        ),
-    ]
-    return [group for group in groups if group.examples]
+    groups = {
+        "random": _drawn(evidence),
+        "two alike": _alike(evidence, 2),
+        "swapped": _swapped(evidence),
+        "three alike": _alike(evidence, 3),
+        "worst": _worst(evidence),
+    }
+    return {kind: examples for kind, examples in groups.items() if examples}
 
 
 def _drawn(evidence: Evidence) -> tuple[Example, ...]:
     rng = np.random.default_rng(0)
-    folds = rng.integers(0, len(evidence.folds), SHOWN)
+    numbers = np.sort(rng.integers(0, len(evidence.folds), SHOWN))
+    folds = [evidence.folds[number] for number in numbers]
     return tuple(
-        _example(evidence, evidence.folds[fold], int(rng.integers(len(_answers(evidence, fold)))))
-        for fold in np.sort(folds)
+        _example(evidence, fold, int(rng.integers(len(fold.arrays.answer)))) for fold in folds
     )
 
 
-def _answers(evidence: Evidence, fold: int) -> NDArray[np.int32]:
-    return evidence.folds[fold].arrays.answer
-
-
 def _alike(evidence: Evidence, count: int) -> tuple[Example, ...]:
-    """So many combinations of one fold, of different digits, with one answer."""
+    """Combinations of one fold that have different digits and the same answer."""
     table = evidence.posed.combinations
     for fold in evidence.folds:
         rows = _unseen_rows(fold)
@@ -109,24 +79,19 @@ def _swapped(evidence: Evidence) -> tuple[Example, ...]:
 
 
 def _worst(evidence: Evidence) -> tuple[Example, ...]:
-    """The largest errors, each of another combination."""
-    found: list[tuple[float, Example]] = []
+    """The samples with the largest errors, each of another combination."""
+    worst: dict[int, tuple[float, FoldEvidence, int]] = {}  # by row of the table
     for fold in evidence.folds:
         errors = np.abs(fold.arrays.prediction - fold.arrays.answer.astype(np.float64))
         if not np.isfinite(errors).all():
             return ()
-        taken: set[int] = set()
-        for sample in np.argsort(-errors, kind="stable"):
-            row = int(fold.arrays.combination[sample])
-            if row not in taken:
-                taken.add(row)
-                found.append((float(errors[sample]), _example(evidence, fold, int(sample))))
-            if len(taken) == SHOWN:
-                break
-    found.sort(key=lambda one: -one[0])
-    distinct = {example.combination: example for _, example in reversed(found)}
-    worst = sorted(distinct.values(), key=lambda one: -abs(one.prediction - one.answer))
-    return tuple(worst[:SHOWN])
+        order = np.argsort(-errors, kind="stable")
+        rows, first = np.unique(fold.arrays.combination[order], return_index=True)
+        for row, sample in zip(rows.tolist(), order[first].tolist(), strict=True):
+            if row not in worst or errors[sample] > worst[row][0]:
+                worst[row] = errors[sample], fold, sample
+    largest = sorted(worst.values(), key=lambda one: -one[0])[:SHOWN]
+    return tuple(_example(evidence, fold, sample) for _, fold, sample in largest)
 
 
 def _unseen_rows(fold: FoldEvidence) -> list[int]:
@@ -143,10 +108,10 @@ def _first_samples(
 
 def _example(evidence: Evidence, fold: FoldEvidence, sample: int) -> Example:
     row = fold.arrays.combination[sample]
-    panels = evidence.posed.bank.test.images[fold.arrays.images[sample]]
+    symbols = evidence.posed.bank.test.images[fold.arrays.images[[sample]]]
     return Example(
         combination=tuple(evidence.posed.combinations.digits[row].tolist()),
-        picture=np.concatenate(list(panels), axis=1),
+        picture=side_by_side(symbols)[0],
         prediction=float(fold.arrays.prediction[sample]),
         answer=int(fold.arrays.answer[sample]),
         fold=fold.result.fold,

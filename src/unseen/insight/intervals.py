@@ -1,11 +1,13 @@
 """How sure a figure is: intervals and paired tests, with combinations as the sampling unit.
 
-A thousand pictures of one combination are one thing learnt or not, and all combinations of a fold
-were answered by one network. So neither pictures nor, alone, combinations are drawn anew.
+A thousand pictures of one combination are one thing learnt or not, so pictures are not resampled.
+All combinations of a fold were answered by one network, so folds are resampled as well.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -23,7 +25,7 @@ FEWEST_ROUNDS = 200
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over combinations and where it may lie; the ends are no numbers if nobody can say."""
+    """A mean over combinations and the interval it may lie in; its ends are NaN if unknown."""
 
     mean: float
     low: float
@@ -34,8 +36,8 @@ class Interval:
 class Comparison:
     """A mean difference over the same combinations, and how likely chance alone makes one as large.
 
-    Whole folds have their signs flipped where there are enough of them. Otherwise combinations
-    have: then the p-value is about these very networks, not about others trained the same way.
+    The signs of whole folds are flipped if there are enough folds. Otherwise those of combinations
+    are: then the p-value is about these networks only, not about others trained the same way.
     """
 
     difference: float
@@ -46,22 +48,29 @@ class Comparison:
 
 
 def bootstrap_interval(
-    by_fold: Sequence[Values], *, level: float = 0.95, rounds: int = 10_000, seed: int = 0
+    by_fold: Sequence[Values],
+    *,
+    share: bool = False,
+    level: float = 0.95,
+    rounds: int = 10_000,
+    seed: int = 0,
 ) -> Interval:
-    """The plain mean over combinations, with an interval by a bootstrap of folds, then of them.
+    """The mean over combinations, with an interval by a bootstrap of folds and their combinations.
 
     Each round draws folds with replacement, then combinations within each drawn fold, and takes
-    the mean over all: so a fold weighs as much as it has combinations. Two things are put right.
-    Fold means differ by the chance of their combinations alone, and drawing these again would
-    count it twice, so they are first pulled together by as much (Davison and Hinkley 1997, section
-    3.8); and few folds show their spread only roughly, so rounds stray further, as Student's t
-    does beyond the normal. On simulated folds, 10 of 10, a 95 % interval then covers the truth in
-    93 to 97 %, whether networks differ a lot or not at all (without it 89 to 96 %); shares that
-    crowd below 1 are harder, and get 88 to 96 %.
+    the mean over all: a fold weighs as much as it has combinations. Two things are corrected. Fold
+    means also differ because their combinations do, and drawing combinations again would count
+    that twice, so fold means are first shrunk together (Davison and Hinkley 1997, section 3.8).
+    And few folds show their spread only roughly, so the rounds are widened as Student's t is wider
+    than the normal. On simulated folds, 10 of 10, a 95 % interval then covers the truth in 93 to
+    97 %, whether networks differ a lot or not at all (without it 89 to 96 %); shares that crowd
+    below 1 are harder, and get 88 to 96 %.
 
-    A single fold has its combinations drawn alone, and speaks of its own network only. A single
-    combination, or a value that is no finite number, leaves the ends no numbers. The interval
-    never leaves the range of the values.
+    The interval stays in the range of the values. Of a single fold, only combinations are drawn:
+    it is about that one network. The ends are NaN if there is one combination or a value that is
+    not finite. Equal values show a bootstrap no spread: a share (`share=True`, values from 0 to 1)
+    then gets the binomial interval of as many combinations, anything else NaN, because nothing
+    bounds an error from above.
     """
     folds = [np.asarray(values, np.float64) for values in by_fold if len(values)]
     if not folds:
@@ -71,13 +80,27 @@ def bootstrap_interval(
         mean = float(values.mean())
     if len(values) == 1 or not np.isfinite(values).all():
         return Interval(mean, np.nan, np.nan)
+    if values.min() == values.max():
+        ends = _binomial_ends(mean, len(values), (1 - level) / 2) if share else (np.nan, np.nan)
+        return Interval(mean, *ends)
     rng = np.random.default_rng(seed)
     pulled, freedom = _pulled_together(folds)
     means = _bootstrap_means(pulled, rounds, rng)
     means = mean + (means - mean) * np.sqrt(freedom / rng.chisquare(freedom, len(means)))
-    ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    low, high = np.clip(ends, values.min(), values.max()).tolist()
-    return Interval(mean, low, high)
+    quantiles = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(mean, *np.clip(quantiles, values.min(), values.max()).tolist())
+
+
+def _binomial_ends(share: float, count: int, tail: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval where the share is 0 or 1, Wilson's between."""
+    if share in (0, 1):
+        reach = float(tail ** (1 / count))
+        return (reach, 1.0) if share else (0.0, 1 - reach)
+    squared = NormalDist().inv_cdf(tail) ** 2 / count
+    half = sqrt(squared * share * (1 - share) + squared**2 / 4)
+    return (share + squared / 2 - half) / (1 + squared), (share + squared / 2 + half) / (
+        1 + squared
+    )
 
 
 def paired_comparison(
@@ -88,11 +111,11 @@ def paired_comparison(
     rounds: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Ours less theirs, over the combinations that both have.
+    """Ours minus theirs, over the combinations that both have.
 
-    The p-value is two-sided: how often the difference is as large once every fold's difference
-    has its sign at random. Flipping each combination by itself would take the luck of one network
-    for many findings: where a third of the variance is between folds, 30 % of nulls have p < 0.05.
+    The p-value is two-sided: how often the difference is as large if every fold's difference has a
+    random sign. Flipping each combination alone would take the luck of one network for many
+    findings: if a third of the variance is between folds, 30 % of nulls would have p < 0.05.
     """
     both = sorted(ours.keys() & theirs.keys(), key=lambda each: (folds[each], each))
     if not both:
@@ -113,10 +136,10 @@ def paired_comparison(
 
 
 def sign_flip_p_value(units: Values, *, rounds: int = 10_000, seed: int = 0) -> float:
-    """How often a sum of units with signs at random is as far from 0 as theirs.
+    """How often the sum of the units, with random signs, is as far from 0 as their own sum.
 
-    All signs are tried for a dozen units or fewer. Else some are drawn, and theirs counted among
-    them, so that no p-value is 0.
+    All signs are tried for up to a dozen units. For more, some are drawn at random, and their own
+    signs count as one more draw, so that no p-value is 0.
     """
     if not np.isfinite(units).all():
         return float(np.nan)
@@ -137,15 +160,15 @@ def sign_flip_p_value(units: Values, *, rounds: int = 10_000, seed: int = 0) -> 
 def _pulled_together(folds: Sequence[Values]) -> tuple[list[Values], int]:
     """The values, moved so that a two-stage bootstrap of their mean has the right variance.
 
-    Within a fold they keep their spread, and fold means the share of theirs that is no chance.
-    With it, the degrees of freedom that this variance is known by.
+    Values keep their spread within a fold; fold means keep the part that is not chance. Returned
+    with them: the degrees of freedom of this variance.
     """
     sizes = np.asarray([len(fold) for fold in folds])
     mean = np.concatenate(folds).mean()
     means = np.asarray([fold.mean() for fold in folds])
     rests = [fold - fold.mean() for fold in folds]
     total, count = int(sizes.sum()), len(folds)
-    # the variance of the mean over all: as folds show it, and as combinations alone make it
+    # the variance of the mean over all: as seen between folds, and as combinations alone make it
     unbiased = count / max(count - 1, 1)
     of_folds = float(np.sum((sizes * (means - mean)) ** 2)) * unbiased / total**2
     squares = sum(float(rest @ rest) for rest in rests)
@@ -182,6 +205,6 @@ def _bootstrap_means(folds: Sequence[Values], rounds: int, rng: np.random.Genera
 
 
 def _portions(rounds: int, each: int) -> list[int]:
-    """Rounds, in portions that fit in memory."""
+    """The rounds cut into portions that fit in memory."""
     portion = max(1, DRAWN_AT_ONCE // each)
     return [min(portion, rounds - done) for done in range(0, rounds, portion)]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.insight.digit_values import Digits, additivity, bias, fit_values, mirror_gap
+from unseen.insight.digit_values import additivity, bias, fit_values, mirror_gap
 from unseen.insight.evidence import Evidence
 from unseen.insight.statistics import Spread, spread
+from unseen.problem.identifiability import Digits
 
 MOST_COMBINATIONS = 100_000  # a fit over more would take gigabytes
 

@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
 from unseen.experiments.measuring import Measurement
-from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import MeanProbe, deep_of, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
-from unseen.insight.evidence import Evidence, FoldEvidence, gather
+from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.references import Reference, references
 from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import Structure, structure_of
-from unseen.insight.verdict import Verdict, judge
 from unseen.learning.metrics import METRICS, Metric
 
 BOOTSTRAP_DRAWS = 10_000_000
@@ -70,9 +68,8 @@ class Summary:
     error_parts_by_unit: dict[tuple[int, int], ErrorParts]  # by fold and row
     structure: Structure | None
     probes: tuple[MeanProbe, ...]
-    baselines: dict[str, Reference]
+    baselines: dict[str, Reference]  # other than this run itself
     measurements: tuple[tuple[Measurement, ...], ...]  # by fold, made while it learnt
-    verdict: Verdict
 
     @property
     def rounded(self) -> Interval:
@@ -83,23 +80,12 @@ class Summary:
         return self.intervals["test_mse"]
 
 
-def summarise_run(folder: RunFolder, results: Sequence[FoldResult]) -> Summary | None:
-    """Read a run and sum it up; None where no fold is done."""
-    if not results:
-        return None
-    return sum_up(gather(folder, folder.experiment(), results))
-
-
 def sum_up(evidence: Evidence) -> Summary:
-    """The figures of a run, and the words for them."""
+    """All figures of a run."""
     experiment, results = evidence.experiment, evidence.results
     scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
-    intervals = {name: interval(scores, name) for name in unseen_metrics()}
-    guess = best_constant_share(evidence)
     parts_by_row, images = all_error_parts(evidence)
-    parts = mean_of_folds(parts_by_row)
-    baselines = references(evidence.folder, experiment, [result.fold for result in results])
-    spreads = over_folds(results)
+    found = references(evidence.folder, experiment, [result.fold for result in results])
     return Summary(
         run=evidence.folder.path.name,
         experiment=experiment,
@@ -108,14 +94,14 @@ def sum_up(evidence: Evidence) -> Summary:
         places=tuple(
             tuple(np.unique(column).tolist()) for column in evidence.posed.combinations.digits.T
         ),
-        spreads=spreads,
+        spreads=over_folds(results),
         scores=tuple(scores),
-        intervals=intervals,
-        guess=guess,
+        intervals={name: interval(scores, metric) for name, metric in unseen_metrics().items()},
+        guess=best_constant_share(evidence),
         bands=bands_of(evidence),
         quadrants=quadrant_spreads(results),
         unshifted=without_shift(evidence.folds),
-        error_parts=parts,
+        error_parts=mean_of_folds(parts_by_row),
         images_per_place=images,
         error_parts_by_unit={
             (fold.result.fold, row): each
@@ -124,17 +110,8 @@ def sum_up(evidence: Evidence) -> Summary:
         },
         structure=structure_of(evidence),
         probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
-        baselines=baselines,
+        baselines={name: each for name, each in found.items() if name != experiment.training.model},
         measurements=tuple(fold.measurements for fold in evidence.folds),
-        verdict=judge(
-            experiment,
-            intervals["rounded"],
-            folds=len(results),
-            combinations=len({score.row for score in scores}),
-            guess=guess,
-            baselines=baselines,
-            parts=parts,
-        ),
     )
 
 
@@ -168,11 +145,11 @@ def scores_of(fold: FoldEvidence, evidence: Evidence) -> list[Score]:
     ]
 
 
-def interval(scores: Sequence[Score], measure: str) -> Interval:
-    """A measure over combinations, with its 95 % interval."""
-    by_fold = values_by_fold(scores, measure)
+def interval(scores: Sequence[Score], metric: Metric) -> Interval:
+    """A metric over combinations, with its 95 % interval."""
+    by_fold = values_by_fold(scores, metric.name)
     rounds = min(10_000, max(1_000, BOOTSTRAP_DRAWS // len(scores)))
-    return bootstrap_interval(by_fold, rounds=rounds)
+    return bootstrap_interval(by_fold, rounds=rounds, share=metric.unit == "share")
 
 
 def values_by_fold(scores: Sequence[Score], measure: str) -> list[NDArray[np.float64]]:

@@ -64,7 +64,10 @@ def rounds_to_answer(predictions: Predictions, answers: Answers) -> NDArray[np.b
 
 def floor_or_ceiling(predictions: Predictions, answers: Answers) -> NDArray[np.bool_]:
     """Whether the answer is the next integer below or above each prediction."""
-    return (np.floor(predictions) == answers) | (np.ceil(predictions) == answers)
+    either: NDArray[np.bool_] = (np.floor(predictions) == answers) | (
+        np.ceil(predictions) == answers
+    )
+    return either
 
 
 def within_one(predictions: Predictions, answers: Answers) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from unseen.errors import UnseenError
+from unseen.errors import SettingError, UnseenError
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
@@ -84,7 +84,7 @@ def _try_to_learn(
         if count == 1:
             what = f"{training.model} cannot be trained on one picture by itself"
             if training.batch_size > 1:
-                what += ", the last of an epoch; another --batch-size leaves none over"
+                what += ", the last of an epoch; another batch size leaves none over"
         with faults_told(what):
             pictures = torch.rand(count, 1, height, width)
             with autocast(training.precision, pictures.device):
@@ -109,7 +109,7 @@ def _load(model: str) -> Any:
     file, _, name = model.rpartition(":")
     path = Path(file)
     if not path.is_file():
-        raise UnseenError(f"there is no file {path}; --model takes file.py:Class")
+        raise SettingError("model", model, f"needs a file {path}, as file.py:Class; there is none")
     spec = importlib.util.spec_from_file_location(f"unseen_own_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None

@@ -21,7 +21,7 @@ from unseen.learning.modules import RescaledOutput, laid_out_for_speed
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
 from unseen.learning.settings import Training
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Samples, render_pictures
+from unseen.problem.samples import Samples, render_pictures, side_by_side
 
 # An epoch reports its progress, and draws its dropout, in so many parts: another number, other
 # results.
@@ -64,7 +64,7 @@ class TrainingState:
             self.weights_sum = parts["weights_sum"]
         except Exception as error:
             raise UnseenError(
-                f"a checkpoint does not fit its network ({error}); restart the fold"
+                f"a checkpoint does not fit its network ({error}); start the fold anew"
             ) from error
 
     def average_weights(self, epochs: int, *, last: bool) -> None:
@@ -171,8 +171,9 @@ def training_pictures(
     symbols = samples.symbols.images[samples.images[rows]]  # (n, length, height, width)
     count, length, height, width = symbols.shape
     flat = to_input(symbols.reshape(-1, height, width), device)
-    panels = distort(flat, distortion).view(count, length, height, width)
-    return panels.transpose(1, 2).reshape(count, 1, height, length * width)
+    distorted = distort(flat, distortion).view(count, length, height, width)
+    pictures: Tensor = side_by_side(distorted)
+    return pictures.unsqueeze(1)
 
 
 def autocast(precision: str, device: torch.device) -> torch.autocast:

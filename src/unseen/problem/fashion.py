@@ -44,7 +44,7 @@ LARGEST_DOWNLOAD_BYTES = 32 * 1024**2
 LARGEST_RAW_BYTES = 64 * 1024**2
 
 THREE_WAYS = (
-    "give a folder of its four IDX files with --symbols DIR, install Debian's package "
+    "give a folder of its four IDX files as symbols, install Debian's package "
     "dataset-fashion-mnist, or have a network to download it over"
 )
 

@@ -1,37 +1,56 @@
-"""What a split gives away: how much of an unseen combination could be known from the seen ones."""
+"""Leakage: what the seen combinations of a split tell about its unseen ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import mul
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.problem.operations import spelled
+from unseen.problem.identifiability import span_of
 from unseen.problem.samples import Combinations
-from unseen.problem.splits import Fold, Rows
+from unseen.problem.splits import Fold
 
-TOLERANCE = 1e-6  # above rounding
+Rule = Literal["additive", "multiplicative"]
+
 ANY_FACTOR = -1  # no label
-WARNING = "warning: "
 
 
 @dataclass(frozen=True)
 class Leakage:
-    """How many of a fold's unseen combinations each thing is true of, and what was never seen."""
+    """How many of a fold's unseen combinations are given away, and what was never seen."""
 
     fold: int
     unseen: int
     mirrored: int  # another order of the same digits is seen
     new_answers: tuple[int, ...]  # answers that no seen combination has
     new_digits: tuple[tuple[int, int], ...]  # (place from 0, digit) that unseen ones have alone
-    undetermined: int | None  # by a rule of the operation's kind; None where it has none
+    undetermined: int | None  # answers that the rule and the seen ones leave open; None: no rule
 
 
-def find_leakage(table: Combinations, fold: Fold, rule: str | None) -> Leakage:
-    """What the seen combinations of a fold say about its unseen ones, by a kind of rule."""
+@dataclass(frozen=True)
+class SplitLeakage:
+    """The leakage of a run's folds: of those that were chosen."""
+
+    rule: Rule | None  # that all answers follow
+    folds: tuple[Leakage, ...]
+
+    @property
+    def undetermined(self) -> int:
+        """How many unseen answers cannot be worked out, even by somebody who knows the rule."""
+        return sum(fold.undetermined or 0 for fold in self.folds)
+
+
+def split_leakage(table: Combinations, folds: Sequence[Fold]) -> SplitLeakage:
+    """What the seen combinations of each of these folds tell about its unseen ones."""
+    rule = rule_of(table)
+    return SplitLeakage(rule, tuple(find_leakage(table, fold, rule) for fold in folds))
+
+
+def find_leakage(table: Combinations, fold: Fold, rule: Rule | None) -> Leakage:
+    """What the seen combinations of a fold tell about its unseen ones, if the rule is known."""
     seen, unseen = table.digits[fold.seen], table.digits[fold.unseen]
     new_digits = (
         (place, int(digit))
@@ -40,7 +59,7 @@ def find_leakage(table: Combinations, fold: Fold, rule: str | None) -> Leakage:
     )
     determined = None
     if rule == "additive":
-        determined = additively_determined(seen, unseen)
+        determined = span_of(seen).determines(unseen)
     elif rule == "multiplicative":
         determined = multiplicatively_determined(seen, table.answers[fold.seen], unseen)
     return Leakage(
@@ -54,7 +73,7 @@ def find_leakage(table: Combinations, fold: Fold, rule: str | None) -> Leakage:
 
 
 def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each row is one of some others."""
+    """Whether each row is one of the others."""
     labels = np.unique(np.concatenate([rows, others]))
     # no larger than about as many combinations as there can be
     worth = len(labels) ** np.arange(rows.shape[1], dtype=np.int64)
@@ -62,48 +81,33 @@ def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np
     return np.isin(numbers, other_numbers)
 
 
-def rule_of(table: Combinations) -> str | None:
-    """Whether all answers follow from a number for each digit in each place, and how."""
+def rule_of(table: Combinations) -> Rule | None:
+    """Whether every answer is a sum, or a product, of one number for each digit in each place."""
     if is_additive(table):
         return "additive"
     return "multiplicative" if is_multiplicative(table) else None
 
 
-def additively_determined(seen: NDArray[np.int64], unseen: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether any f(a) + g(b) + … that fits all seen combinations has one answer to each unseen.
-
-    So it is where the unseen combination's one-hot row lies in the span of the seen ones.
-    """
-    labels = [np.unique(column) for column in np.concatenate([seen, unseen]).T]
-    width = sum(map(len, labels))
-    hot = _hot(seen, labels)
-    together = (np.bincount(one * width + two, minlength=width**2) for one in hot for two in hot)
-    gram = np.sum([*together], axis=0).reshape(width, width).astype(np.float64)
-    sizes, directions = np.linalg.eigh(gram)
-    free = directions[:, sizes < TOLERANCE * max(1.0, sizes[-1])]  # (columns, unconstrained)
-    left_open = np.sum([free[columns] for columns in _hot(unseen, labels)], axis=0)
-    return np.asarray(np.all(np.abs(left_open) < 1e-4, axis=-1))
-
-
 def multiplicatively_determined(
     seen: NDArray[np.int64], answers: NDArray[np.integer[Any]], unseen: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """The same for f(a) · g(b) · …: its logarithm is additive among digits that are not worth zero.
+    """Whether any f(a) · g(b) · … that fits the seen answers gives each unseen one the same answer.
 
-    A digit is known not to be, in its place, once a seen answer with it is not zero. An unseen
-    answer is known to be zero if a seen zero has no digits but its own and such ones.
+    Among digits that are not worth zero, its logarithm is a sum. A digit is known not to be worth
+    zero in its place once a seen answer with it is not zero. An unseen answer is known to be zero
+    if some seen zero has only digits that it has itself or that are known not to be worth zero.
     """
     factors = seen[answers != 0]
     determined = np.zeros(len(unseen), bool)
     if len(factors) == 0:
         return determined
     connected = _known_factors(unseen, factors).all(axis=1)
-    determined[connected] = additively_determined(factors, unseen[connected])
+    determined[connected] = span_of(factors).determines(unseen[connected])
     zeros = seen[answers == 0]
     zeros = np.where(_known_factors(zeros, factors), ANY_FACTOR, zeros)
     while len(zeros):
         fixed = zeros != ANY_FACTOR
-        places = fixed[fixed.sum(axis=1).argmin()]  # of the zeros that say most
+        places = fixed[fixed.sum(axis=1).argmin()]  # of a zero that says most
         least = zeros[np.all(fixed == places, axis=1)][:, places]
         determined |= _are_among(unseen[:, places], least)
         zeros = zeros[~_are_among(zeros[:, places], least)]
@@ -111,7 +115,7 @@ def multiplicatively_determined(
 
 
 def _known_factors(digits: NDArray[np.int64], factors: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For each combination and place, whether some combination of factors has its digit there."""
+    """For each combination and place, whether some row of factors has its digit there."""
     return np.stack(
         [np.isin(*columns) for columns in zip(digits.T, factors.T, strict=True)], axis=1
     )
@@ -134,66 +138,9 @@ def is_multiplicative(table: Combinations) -> bool:
 
 
 def _lines(table: Combinations, row: int) -> Iterator[NDArray[np.int64]]:
-    """For each place, the answers if all other places had the digits of one row."""
+    """For each place, the answers if all other places had the digits of this row."""
     same = table.digits == table.digits[row]
     for place, column in enumerate(table.digits.T):
         line = np.delete(same, place, axis=1).all(axis=1)
         answers = table.answers[line].astype(np.int64)
         yield answers[np.searchsorted(table.digits[line, place], column)]
-
-
-def _hot(digits: NDArray[np.int64], labels: list[NDArray[np.int64]]) -> list[Rows]:
-    """For each place, the one-hot column of each combination."""
-    first = np.cumsum([0, *map(len, labels)])
-    return [
-        start + np.searchsorted(known, column)
-        for start, known, column in zip(first, labels, digits.T, strict=False)
-    ]
-
-
-def in_words(table: Combinations, folds: list[Fold]) -> Iterator[str]:
-    """What a run's folds give away together, a sentence each; the last may be a warning."""
-    rule = rule_of(table)
-    each = [find_leakage(table, fold, rule) for fold in folds]
-    unseen, mirrored = (sum(getattr(f, what) for f in each) for what in ("unseen", "mirrored"))
-    yield (
-        f"{unseen:,} combination{'s are' if unseen > 1 else ' is'} unseen, in {len(each)} "
-        f"fold{'s' * (len(each) > 1)}; another order of {mirrored:,} of them is seen; "
-        f"{_new_answers(each)}; {_new_digits(each)}"
-    )
-    if rule is None:
-        yield "no number for each digit gives these answers, neither as a sum nor as a product"
-        return
-    undetermined = sum(fold.undetermined or 0 for fold in each)
-    kind = "sum" if rule == "additive" else "product"
-    if undetermined:
-        yield (
-            f"{WARNING}the seen combinations leave open what {undetermined:,} of the {unseen:,} "
-            f"unseen ones make, even for whoever knows that the answer is a {kind} of one number "
-            "for each digit in each place"
-        )
-    else:
-        yield (
-            f"the seen combinations determine every unseen answer, for whoever knows that it is a "
-            f"{kind} of one number for each digit in each place"
-        )
-
-
-def _new_answers(each: list[Leakage]) -> str:
-    met = [f"{answer} (fold {fold.fold})" for fold in each for answer in fold.new_answers]
-    return "all answers are seen" if not met else f"answers never seen: {_some(met)}"
-
-
-def _new_digits(each: list[Leakage]) -> str:
-    met = [
-        f"{spelled([digit])[0]} in place {place + 1} (fold {fold.fold})"
-        for fold in each
-        for place, digit in fold.new_digits
-    ]
-    if not met:
-        return "all digits are seen in all places"
-    return f"digits never seen in a place: {_some(met)}"
-
-
-def _some(things: list[str]) -> str:
-    return ", ".join(things[:4]) + (f" and {len(things) - 4} more" if len(things) > 4 else "")

@@ -66,11 +66,16 @@ def draw_samples(
 
 def render_pictures(samples: Samples, rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.uint8]:
     """The pictures of some samples, digits side by side: (n, height, length · width)."""
-    panels = samples.symbols.images[samples.images[rows]]  # (n, length, height, width)
-    count, length, height, width = panels.shape
-    return panels.transpose(0, 2, 1, 3).reshape(count, height, length * width)
+    pictures: NDArray[np.uint8] = side_by_side(samples.symbols.images[samples.images[rows]])
+    return pictures
+
+
+def side_by_side(symbols: Any) -> Any:
+    """Arrays or tensors of symbols (n, length, height, width) as (n, height, length · width)."""
+    count, length, height, width = symbols.shape
+    return symbols.swapaxes(1, 2).reshape(count, height, length * width)
 
 
 def batches(count: int, size: int) -> Iterator[slice]:
-    """So many things, some at a time."""
+    """Consecutive slices of at most `size` items, together all `count` of them."""
     return (slice(start, min(start + size, count)) for start in range(0, count, size))

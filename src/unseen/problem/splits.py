@@ -1,8 +1,8 @@
 """Splits: which combinations are seen in training, and which are not.
 
-Each split is a function from all combinations, a seed and how many should be unseen in a fold
-(None: as the split likes) to the unseen rows of each of its folds, in order. Its docstring says
-what the folds are.
+A split is a function of all combinations, a seed and how many should be unseen in a fold (None:
+as many as the split chooses). It returns the unseen rows of each fold, in order. Its docstring
+says what the folds are.
 """
 
 import math
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError, unknown
+from unseen.errors import SettingError, UnseenError, unknown
 from unseen.problem.operations import SIGN_LABELS, spelled
 from unseen.problem.samples import Combinations
 
@@ -60,10 +60,10 @@ def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
 def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random, each combination unseen once: the paper's own.
 
-    With --unseen N, all combinations in random order are cut into folds of N; the last one is
-    filled up from the first, so every combination is unseen at least once. For 10 of 100 these
-    are the paper's folds: scikit-learn's KFold(10, shuffle=True, random_state=seed), which a test
-    compares with; importing scikit-learn takes longer than reading MNIST.
+    If N should be unseen, all combinations in random order are cut into folds of N; the last one
+    is filled up from the first, so every combination is unseen at least once. For 10 of 100 these
+    are the paper's folds, those of scikit-learn's KFold(10, shuffle=True, random_state=seed): a
+    test compares them. Importing scikit-learn here would take longer than reading MNIST.
     """
     count = len(table.digits)
     rows = np.arange(count)
@@ -79,9 +79,9 @@ def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def mirror(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random; (a, b) and (b, a) are unseen together, each combination once.
 
-    Longer combinations: all reorderings go together. With --unseen N, folds of N are cut as from
-    the random split: N or, where no set of reorderings fits the rest, a few less (or one set that
-    is larger); the last one is filled up from the first, so each is unseen at least once.
+    Longer combinations: all reorderings go together. If N should be unseen, folds are cut as in
+    the random split. They have N combinations, or a few less where no set of reorderings fits, or
+    one set that is larger. The last is filled up from the first: each is unseen at least once.
     """
     groups: dict[Combination, list[int]] = {}
     for row, digits in enumerate(np.sort(table.digits, axis=1).tolist()):
@@ -164,8 +164,8 @@ def corner(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """One fold: the largest digits together are unseen, so it has to extrapolate.
 
     For pairs the nine of 7, 8 and 9; for any length, all combinations of the k largest digits,
-    with k such that they are nearest to a tenth of all. With --unseen N: the N combinations whose
-    smallest digit is largest, and of those alike the ones with the largest sum. The rest is never
+    with k such that they are nearest to a tenth of all. If N should be unseen: the N combinations
+    whose smallest digit is largest, and among equals those with the largest sum. The rest is never
     unseen. Where a sign is shown, all signs go together and do not count as digits.
     """
     is_digit = [column.max() < min(SIGN_LABELS.values()) for column in table.digits.T]
@@ -205,14 +205,12 @@ def split_folds(
     most = math.floor(MOST_UNSEEN_SHARE * count)
     if unseen is not None and split in COUNTED:
         if not 1 <= unseen <= most:
-            raise UnseenError(
-                f"--unseen must be from 1 to {most} of {count} combinations, not {unseen}"
+            raise SettingError(
+                "unseen", unseen, f"must be from 1 to {most} of {count} combinations"
             )
         if split == "random" and count > MOST_FOLDS * unseen:
-            raise UnseenError(
-                f"--unseen {unseen} would make more than {MOST_FOLDS:,} folds of {count:,} "
-                "combinations"
-            )
+            fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
+            raise SettingError("unseen", unseen, fault)
     folds = listed(table, combinations) if combinations else SPLITS[split](table, seed, unseen)
     if not 1 <= len(folds) <= MOST_FOLDS:
         raise UnseenError(
@@ -263,7 +261,7 @@ def _listed_combinations(
 ) -> tuple[Combination, ...]:
     """Unseen combinations given as such: (3, 4), or (3, "+", 4) where a sign is shown."""
     try:
-        found = {tuple(SIGN_LABELS.get(v) or int(v) for v in each) for each in combinations}
+        found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in combinations}
     except (TypeError, ValueError) as error:
         raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
     if not found:
@@ -283,22 +281,19 @@ def find_split(
     if path.is_file():
         return LISTED, read_combinations(path)
     if split and path.exists():
-        raise UnseenError(
-            f"--split {split} is no file; give one that lists combinations, or: "
-            + ", ".join(SPLITS)
-        )
+        fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
+        raise SettingError("split", split, fault)
     raise unknown("split", split, [*SPLITS, "a file of combinations"])
 
 
 def _refuse_count(split: str, unseen: int | None) -> None:
     if unseen is not None:
-        raise UnseenError(
-            f"split {split} says itself how many combinations are unseen; leave out --unseen"
-        )
+        fault = f"must be left out: split {split} determines how many combinations are unseen"
+        raise SettingError("unseen", unseen, fault)
 
 
 LISTED = "listed"
-COUNTED = ("random", "mirror", "corner")  # those that --unseen has a say in
+COUNTED = ("random", "mirror", "corner")  # splits that can be told how many are unseen
 
 SPLITS: dict[str, Callable[[Combinations, int, int | None], list[Rows]]] = {
     "random": random,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError, unknown
+from unseen.errors import SettingError, UnseenError, unknown
 from unseen.problem.idx import Bytes, read_idx
 
 # of the raw bytes: another gzip of the same file is still the same file
@@ -240,7 +240,7 @@ def load_symbols(symbols: str) -> SymbolBank:
     except OSError as error:
         raise UnseenError(f"cannot read {folder}: {error.strerror}") from error
     if folder.exists():
-        raise UnseenError(f"--symbols {symbols} is a file; give the folder that holds four of them")
+        raise SettingError("symbols", symbols, "is a file; give the folder that holds four of them")
     raise _unknown_symbols(symbols)
 
 

@@ -16,10 +16,10 @@ from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
 from unseen.insight.summary import Summary, unseen_metrics
-from unseen.insight.words import format_count
 from unseen.learning.metrics import Metric
 from unseen.views.json_view import interval_json, number
 from unseen.views.tables import format_measure
+from unseen.views.words import format_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +147,7 @@ def check_figure(path: Path) -> None:
 
 def save_comparison(comparisons: Sequence[RunComparison], path: Path) -> None:
     """The differences as a figure: SVG or PDF by the name of the file."""
-    from unseen.views.figures import as_pdf, as_svg, in_our_style
+    from unseen.views.drawing import as_pdf, as_svg, in_our_style
 
     check_figure(path)
     writers = {".svg": as_svg, ".pdf": as_pdf}
@@ -177,7 +177,7 @@ def draw_comparison(comparisons: Sequence[RunComparison]) -> "Figure":
 def _draw_differences(
     place: "Axes", compared: Sequence[Comparison], scale: float, label: str
 ) -> None:
-    from unseen.views.plots import BLUE, FAINT
+    from unseen.views.drawing import BLUE, FAINT
 
     place.axvline(0, color=FAINT, linewidth=1)
     for at, each in enumerate(compared):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
-from unseen.insight.verdict import named_parts_by_place
-from unseen.insight.words import format_combination, place_names
 from unseen.learning.metrics import METRICS
 from unseen.views.json_view import structure_figures
 from unseen.views.tables import FoldTable, describe, fold_tables, footnote
+from unseen.views.verdict_text import verdict_text
+from unseen.views.words import format_combination, named_parts_by_place, place_names
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -30,7 +30,7 @@ def as_latex(summary: Summary) -> str:
     tables = "\n".join(_latex_table(table) for table in _tables(summary))
     return (
         f"% {_one_line(describe(summary.experiment, summary.results))}\n"
-        f"{latex_escaped(summary.verdict.text)}\n\n{tables}\n"
+        f"{latex_escaped(verdict_text(summary).text)}\n\n{tables}\n"
         f"{latex_escaped(footnote(summary.experiment))}\n"
     )
 
@@ -62,9 +62,10 @@ def latex_escaped(text: str) -> str:
 
 def as_markdown(summary: Summary) -> str:
     """The verdict and the tables."""
+    verdict = verdict_text(summary)
     parts = [
-        f"**{markdown_escaped(summary.verdict.headline)}.** "
-        + markdown_escaped(" ".join(summary.verdict.sentences)),
+        f"**{markdown_escaped(verdict.headline)}.** "
+        + markdown_escaped(" ".join(verdict.sentences)),
         markdown_escaped(describe(summary.experiment, summary.results)),
         *(_markdown_table(table) for table in _tables(summary)),
         markdown_escaped(footnote(summary.experiment)),

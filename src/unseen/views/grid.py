@@ -7,14 +7,14 @@ from statistics import fmean
 
 from unseen.insight.error_parts import mean_error_parts
 from unseen.insight.summary import Score, Summary
-from unseen.insight.verdict import named_parts_by_place
-from unseen.insight.words import (
+from unseen.problem.operations import SIGNS
+from unseen.views.words import (
     format_combination,
     format_decimal,
     format_percent,
+    named_parts_by_place,
     place_names,
 )
-from unseen.problem.operations import SIGNS
 
 
 @dataclass(frozen=True)

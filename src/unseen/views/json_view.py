@@ -13,10 +13,10 @@ from unseen.insight.intervals import Interval
 from unseen.insight.statistics import Spread, measures_of, over_folds
 from unseen.insight.structure import Structure
 from unseen.insight.summary import Score, Summary
-from unseen.insight.verdict import named_parts_by_place
-from unseen.insight.words import place_names
 from unseen.learning.metrics import METRICS
 from unseen.problem.operations import spelled
+from unseen.views.verdict_text import verdict_text
+from unseen.views.words import named_parts_by_place, place_names
 
 
 def run_json(
@@ -57,9 +57,10 @@ def point_json(point: Measurement) -> dict[str, Any]:
 
 def insight_json(summary: Summary) -> dict[str, Any]:
     """What the run shows: the verdict and the figures behind it."""
+    verdict = verdict_text(summary)
     return {
-        "verdict": summary.verdict.text,
-        "headline": summary.verdict.headline,
+        "verdict": verdict.text,
+        "headline": verdict.headline,
         "intervals": {name: interval_json(each) for name, each in summary.intervals.items()},
         "combinations": [
             {

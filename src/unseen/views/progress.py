@@ -16,7 +16,8 @@ from unseen.experiments.events import (
     Progressed,
     Started,
 )
-from unseen.views.words import format_leakage, format_percent, is_warning
+from unseen.views.leakage_text import format_leakage
+from unseen.views.words import format_percent
 
 
 def watch(
@@ -108,8 +109,8 @@ def format_note(note: Note) -> Iterator[tuple[str, bool]]:
     fold, details = note.fold, note.details
     match note.kind:
         case "leakage":
-            for sentence in format_leakage(details):
-                yield sentence, is_warning(sentence)
+            for sentence in format_leakage(details["split"]):
+                yield sentence, sentence.startswith("warning")
         case "record damaged":
             yield f"{details['path']} was damaged; written anew", True
         case "fold damaged":

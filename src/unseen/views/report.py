@@ -3,62 +3,52 @@
 import base64
 import io
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.experiments.repeat_command import command_of
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.files import write_whole
 from unseen.insight.evidence import Evidence
-from unseen.insight.examples import example_groups
-from unseen.insight.probing import why_not
-from unseen.insight.summary import QUADRANTS, Summary
-from unseen.insight.words import (
+from unseen.insight.examples import Example, example_groups
+from unseen.insight.summary import Summary
+from unseen.learning.metrics import METRICS
+from unseen.views.grid import Cell, grid_of
+from unseen.views.repeat_command import command_of
+from unseen.views.tables import describe, fold_tables, footnote, format_measure
+from unseen.views.verdict_text import verdict_text
+from unseen.views.words import (
     answers_word,
     combinations_word,
     format_combination,
     format_decimal,
     format_percent,
 )
-from unseen.learning.metrics import METRICS
-from unseen.views.captions import format_spread
-from unseen.views.grid import Cell, grid_of
-from unseen.views.tables import describe, fold_tables, footnote, format_measure
 
 TEMPLATE = "report.html.jinja"
-NOT_RECORDED = (
-    "Not recorded: this run was made by an earlier version, or its baseline takes too long. "
-    "The same command with --fresh records it."
-)
 PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
 
 
-def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") -> str:
-    """The page of a run. `deep_words` says why its probes are missing, where they are."""
-    from unseen.views.figures import FIGURES, page_svg
+def render_report(evidence: Evidence, summary: Summary) -> str:
+    """The page of a run."""
+    from unseen.views.figures import FIGURES, page_figure
 
-    shown = [name for name in FIGURES if name != "grid"]  # which is a table here
-    figures = {name: page_svg(name, summary) for name in shown}
     page: str = _template().render(
         summary=summary,
         question=question(summary),
+        verdict=verdict_text(summary),
         described=describe(summary.experiment, summary.results),
         done=done_words(summary),
         tables=fold_tables(summary.experiment, summary.results),
         footnote=footnote(summary.experiment),
         test_error=test_error_words(summary),
         grid=grid_of(summary),
-        figures=figures,
-        drawings=FIGURES,
-        missing=missing_words(summary, deep_words),
-        quadrants=quadrant_rows(summary),
+        figures=FIGURES,
+        page_figure=page_figure,
         baselines=baseline_rows(summary),
-        structure=structure_rows(summary),
-        examples=example_groups(evidence),
+        examples=titled_examples(evidence),
         facts=facts(evidence.folder, summary, evidence.posed.bank.sha256),
         command=command_of(summary.experiment, partial_folds(summary)),
     )
@@ -68,8 +58,7 @@ def render_report(evidence: Evidence, summary: Summary, deep_words: str = "") ->
 def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
     """Write the page of a run, by default into its folder; returns where it is."""
     path = output or evidence.folder.report_file
-    page = render_report(evidence, summary, why_not(evidence.experiment.training.model, None))
-    write_whole(path, page.encode())
+    write_whole(path, render_report(evidence, summary).encode())
     return path
 
 
@@ -132,41 +121,6 @@ def partial_folds(summary: Summary) -> list[int]:
     return [] if len(folds) == summary.fold_count else folds
 
 
-def missing_words(summary: Summary, deep_words: str) -> Mapping[str, str]:
-    """Why a figure is not there."""
-    digits = "Not every fold's digits have a worth that a fit could find."
-    errors = "There is no error to split, or it is no number."
-    probes = deep_words or f"Not computed; 'unseen report {summary.run} --deep' does."
-    return {
-        "curves": "Not measured: a baseline has none, and --watched-samples 0 asks for none.",
-        "quadrants": NOT_RECORDED,
-        "predictions": "The predictions are no numbers.",
-        "number-line": NOT_RECORDED if summary.structure is None else digits,
-        "attribution": NOT_RECORDED if summary.error_parts is None else errors,
-        "probes": probes,
-    }
-
-
-def quadrant_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
-    """Measures of the four quadrants as they are read."""
-    names = {
-        "seen_train": "seen, training handwriting",
-        "seen_test": "seen, test handwriting",
-        "unseen_train": "unseen, training handwriting",
-        "unseen_test": "unseen, test handwriting",
-    }
-    return [
-        (
-            names[name],
-            format_measure(METRICS["rounded"], summary.quadrants[name]["rounded"].mean),
-            format_decimal(summary.quadrants[name]["mse"].mean, 4),
-            format_decimal(summary.quadrants[name]["mean_error"].mean, 3),
-        )
-        for name in QUADRANTS
-        if name in summary.quadrants
-    ]
-
-
 def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     """This run among the baselines that were asked the same."""
     rows = [
@@ -177,7 +131,6 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
             str(reference.folds),
         )
         for name, reference in summary.baselines.items()
-        if name != summary.experiment.training.model
     ]
     ours = (
         "this run",
@@ -188,37 +141,28 @@ def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     return [*rows, ours] if rows else []
 
 
-def structure_rows(summary: Summary) -> list[tuple[str, str]]:
-    """What the mean answers show, in figures."""
-    structure = summary.structure
-    if structure is None:
-        return []
-    named = {
-        "additivity on unseen combinations (1: answers are sums of digit values)": structure.score,
-        "gap between answers and sums of digit values": structure.gap,
-        "mean error on seen combinations, test handwriting": structure.seen_bias,
-        "mean error on unseen combinations, test handwriting": structure.unseen_bias,
-    }
-    if structure.mirror is not None:
-        both = "(a, b) and (b, a)" if len(summary.places) == 2 else "a combination and its reversal"
-        named[f"gap between {both}"] = structure.mirror
-    rows = [(name, format_spread(figure)) for name, figure in named.items()]
-    return [*rows, *unshifted_rows(summary)]
-
-
-def unshifted_rows(summary: Summary) -> list[tuple[str, str]]:
-    """What would be if each fold's answers moved by its mean error on seen combinations."""
-    if not summary.unshifted:
-        return []
-    right, error = summary.unshifted["rounded"], summary.unshifted["test_mse"]
-    taken_off = "with the mean error on seen combinations in training handwriting taken off"
-    return [
-        (
-            f"rounding on unseen combinations {taken_off}",
-            format_measure(METRICS["rounded"], right.mean),
+def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, ...]]]:
+    """Groups of examples, each with its title and a caption."""
+    problem = evidence.experiment.problem
+    things, answer = combinations_word(problem), answers_word(problem).removesuffix("s")
+    one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
+    words = {
+        "random": ("Samples", "Drawn at random from all test samples."),
+        "two alike": (
+            f"One {answer}, different {things}",
+            f"Two {things} with the same {answer}, {one_fold}.",
         ),
-        (f"test MSE {taken_off}", format_spread(error)),
-    ]
+        "swapped": ("Swapped digits", f"The same digits in another order, {one_fold}."),
+        "three alike": (
+            f"Three {things}, one {answer}",
+            f"Three {things} with the same {answer}, {one_fold}.",
+        ),
+        "worst": (
+            "The worst mistakes",
+            f"The samples with the largest errors, each of another {things.removesuffix('s')}.",
+        ),
+    }
+    return [(*words[kind], examples) for kind, examples in example_groups(evidence).items()]
 
 
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
@@ -243,13 +187,11 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
 
 def cell_style(cell: Cell) -> str:
     """The colours of a cell of the grid."""
-    from matplotlib.colors import to_hex
-
-    from unseen.views.plots import readable_on, viridis
+    from unseen.views.drawing import share_colours
 
     if cell.rounded is None:
         return ""
-    return f"background:{to_hex(viridis()(cell.rounded))};color:{readable_on(cell.rounded)}"
+    return "background:{};color:{}".format(*share_colours(cell.rounded))
 
 
 def as_data_uri(picture: NDArray[np.uint8]) -> str:

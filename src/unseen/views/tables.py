@@ -14,10 +14,10 @@ from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.statistics import measures_of, over_folds, spread
-from unseen.insight.words import format_count
 from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS, Metric
 from unseen.learning.models import find_network
+from unseen.views.words import format_count
 
 TITLES = {"share": "Accuracy on unseen combinations", "number": "Errors"}
 PAPER = "paper"

@@ -1,8 +1,138 @@
-"""Shim until the verdict's words move here."""
+"""The verdict on a run, in sentences."""
+
+from dataclasses import dataclass
+
+import numpy as np
 
 from unseen.insight.summary import Summary
-from unseen.insight.verdict import Verdict
+from unseen.insight.verdict import Judgement, judge
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import BLIND, PANEL_AWARE, find_network
+from unseen.views.repeat_command import baseline_command, command_of
+from unseen.views.words import combinations_word, format_count, format_percent, named_parts
+
+HEADLINES: dict[Judgement, str] = {
+    "yes": "Yes",
+    "mostly": "Mostly",
+    "in part": "In part",
+    "no": "No",
+    "shifted": "Not as it stands: all its answers are shifted",
+    "diverged": "No: training diverged",
+}
+PLACES = {
+    "nearest": "a memory of training pictures",
+    "oracle": "a reader that is told every label and then computes exactly",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word or two, and sentences that give the grounds."""
+
+    headline: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join((f"{self.headline}.", *self.sentences))
 
 
 def verdict_text(summary: Summary) -> Verdict:
-    return summary.verdict
+    """What a run shows, in words."""
+    sentences = (_figure(summary), _place(summary), _sight(summary), _errors(summary))
+    return Verdict(HEADLINES[judge(summary)], sentences)
+
+
+def _figure(summary: Summary) -> str:
+    experiment, rounded, folds = summary.experiment, summary.rounded, len(summary.results)
+    things = combinations_word(experiment.problem)
+    combinations = len({score.row for score in summary.scores})
+    who = "the baseline" if experiment.training.model in BASELINES else "the network"
+    handwriting = (
+        "handwriting held out for development"
+        if experiment.problem.development
+        else "handwriting it had never seen"
+    )
+    sure = f"95 % interval {100 * rounded.low:.1f} to {format_percent(rounded.high)}"
+    if np.isnan(rounded.low):
+        sure = "no interval from a single combination"
+    elif folds == 1 and who == "the network":
+        sure += ", for this one network alone"
+    return (
+        f"Shown {things} it had never seen, in {handwriting}, {who} rounds to the right answer in "
+        f"{format_percent(rounded.mean)} of pictures ({sure}; "
+        f"{format_count(combinations, things.removesuffix('s'))}, {format_count(folds, 'fold')})."
+    )
+
+
+def _place(summary: Summary) -> str:
+    """Where the figure lies between memory and composition, or how to find out."""
+    experiment, folds = summary.experiment, len(summary.results)
+    known = {name: summary.baselines[name] for name in PLACES if name in summary.baselines}
+    clauses = []
+    for name, reference in known.items():
+        fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
+        right = format_percent(reference.rounded.mean)
+        clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
+    if len(known) == len(PLACES):
+        memory, composition = (reference.rounded.mean for reference in known.values())
+        words = "; ".join(clauses)
+        if composition > memory:
+            way = (summary.rounded.mean - memory) / (composition - memory)
+            words += f": it has come {format_percent(way, 0)} of the way between them"
+    else:
+        clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
+        missing = PLACES.keys() - known.keys() - {experiment.training.model}
+        if missing:
+            commands = [
+                f"'{baseline_command(name, experiment.problem)}'" for name in sorted(missing)
+            ]
+            place = "would place it between memory and perfect composition"
+            clauses.append(f"{' and '.join(commands)} {place}")
+        words = "; ".join(clauses)
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _sight(summary: Summary) -> str:
+    model = summary.experiment.training.model
+    digits = format_count(summary.experiment.problem.length, "digit")
+    if model in BASELINES:
+        return f"This is a baseline, {model}: {BASELINES[model].about}."
+    sight = find_network(model).sight
+    if sight == BLIND:
+        return f"The network is blind: nothing in it says that a picture holds {digits}."
+    if sight == PANEL_AWARE:
+        return (
+            "The network is panel-aware: it is built to know that a picture holds "
+            f"{digits} side by side, and where each one is."
+        )
+    return "The network is your own: what it is told about its pictures is not known here."
+
+
+def _errors(summary: Summary) -> str:
+    """What the errors are mostly made of."""
+    experiment, parts = summary.experiment, summary.error_parts
+    if parts is None:
+        if experiment.training.model == "nearest":
+            return "What its errors are made of takes too long to find out for this baseline."
+        again = command_of(experiment) or "running it"
+        return (
+            "What its errors are made of was not recorded when this was run; "
+            f"'{again} --restart' records it."
+        )
+    if not np.isfinite(parts.mse):
+        return "Its answers are not finite, so its errors cannot be split."
+    if parts.mse < 1e-9:
+        return "It makes no errors to speak of."
+    named = named_parts(experiment, parts.shares())
+    (first, share), *others = sorted(named.items(), key=lambda part: -part[1])
+    rest = ", ".join(f"{name} {format_percent(part, 0)}" for name, part in others)
+    made = "mostly" if share > 0.5 else "more than anything else"
+    guessed = ""
+    if experiment.problem.is_the_papers and experiment.training.model not in BASELINES:
+        right = first == "misread digits"
+        guessed = ", as the paper guessed" if right else "; the paper guessed misread digits"
+    return (
+        f"Its errors are {made} {first}: {format_percent(share, 0)} of the mean squared error "
+        f"({rest}){guessed}."
+    )

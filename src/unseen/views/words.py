@@ -1,16 +1,98 @@
-"""Shim until words move here."""
+"""What things are called in a problem: pairs, sums, the left digit."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import math
+from collections.abc import Sequence
 
-from unseen.insight.words import format_percent  # noqa
-
-WARNING = "warning: "
-
-
-def is_warning(sentence: str) -> bool:
-    return sentence.startswith(WARNING)
+from unseen.experiments.experiment import Experiment
+from unseen.insight.error_parts import ErrorParts
+from unseen.insight.statistics import Spread
+from unseen.problem.operations import SIGNS
+from unseen.problem.settings import Problem
 
 
-def format_leakage(details: Mapping[str, Any]) -> Iterator[str]:
-    yield str(details["rule"])
+def combinations_word(problem: Problem) -> str:
+    """Pairs where two digits stand side by side."""
+    if problem.operation.startswith("shown:"):
+        return "combinations"
+    return {1: "digits", 2: "pairs"}.get(problem.length, "combinations")
+
+
+def answers_word(problem: Problem) -> str:
+    """Sums where digits are added; a single digit is no sum."""
+    if problem.length == 1:
+        return "answers"
+    return {"add": "sums", "subtract": "differences", "multiply": "products"}.get(
+        problem.operation, "answers"
+    )
+
+
+def symbols_word(problem: Problem) -> str:
+    """What can be misread: digits, and signs where they are shown."""
+    return "digits and signs" if problem.operation.startswith("shown:") else "digits"
+
+
+def place_names(problem: Problem) -> tuple[str, ...]:
+    """Each place of a picture, from left to right."""
+    if problem.operation.startswith("shown:"):
+        return ("left", "sign", "right")
+    if problem.length == 1:
+        return ("digit",)
+    if problem.length == 2:
+        return ("left", "right")
+    return tuple(f"place {place}" for place in range(1, problem.length + 1))
+
+
+def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
+    """The parts of an error under the names that people give them."""
+    problem = experiment.problem
+    things, symbols = combinations_word(problem), symbols_word(problem)
+    named = {
+        f"misread {symbols}": sum(parts.misread),
+        f"wrong {answers_word(problem)} of unseen {things}": parts.wrong,
+        f"{symbols} misvalued in seen {things} too": parts.misvalued,
+        f"a shift that seen {things} share": parts.shift,
+    }
+    more = {"interplay of the images": parts.interplay}
+    return named | (more if len(place_names(problem)) > 1 else {})
+
+
+def named_parts_by_place(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
+    """The parts of an error place by place, under short names."""
+    names = place_names(experiment.problem)
+    misread = {f"misread {name}": part for name, part in zip(names, parts.misread, strict=True)}
+    named = {"wrong": parts.wrong, "misvalued": parts.misvalued, "shift": parts.shift}
+    return misread | named | ({"interplay": parts.interplay} if len(names) > 1 else {})
+
+
+def format_combination(combination: Sequence[int | None]) -> str:
+    """A combination as people write it: (3, 8), or 3 + 8 with its sign; … stands for any digit."""
+    said = ["…" if value is None else SIGNS.get(value, str(value)) for value in combination]
+    if any(value in SIGNS for value in combination):
+        return " ".join(said)
+    return f"({', '.join(said)})" if len(said) > 1 else said[0]
+
+
+def format_percent(share: float, digits: int = 1) -> str:
+    """A share as people read it."""
+    if math.isnan(share):
+        return "NaN"
+    figure = round(100 * share, digits) + 0.0  # no minus before a 0
+    return f"{figure:.{digits}f} %".replace("-", "−")
+
+
+def format_decimal(value: float, digits: int = 2) -> str:
+    """A number as people read it; a dash if it is not finite."""
+    if not math.isfinite(value):
+        return "—"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def format_spread(spread: Spread) -> str:
+    """A mean with its standard deviation between folds."""
+    deviation = "" if spread.deviation is None else f" ± {format_decimal(spread.deviation, 3)}"
+    return format_decimal(spread.mean, 3) + deviation
+
+
+def format_count(count: int, thing: str) -> str:
+    """A count and its noun: 1 fold, 10 folds."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -1,0 +1,40 @@
+"""Faults are said in Python's words to Python, and in the command line's words to its user."""
+
+import ast
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+from tests_tables import table
+
+import unseen
+from unseen.cli import command
+from unseen.errors import SettingError
+from unseen.problem.splits import split_folds
+
+
+def test_a_fault_of_a_setting_names_it_as_python_does():
+    with pytest.raises(SettingError) as caught:
+        split_folds("random", table(), 0, 91)
+    assert str(caught.value) == "unseen=91 must be from 1 to 90 of 100 combinations"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # out of a worker
+
+
+def test_the_command_line_names_it_as_it_was_typed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert command(["run", "fast", "--unseen", "91"]) == 2
+    said = capsys.readouterr().err
+    assert said == "unseen: --unseen 91 must be from 1 to 90 of 100 combinations\n"
+
+
+def test_nothing_below_the_views_names_an_option():
+    """Their callers may be a notebook or a page, which have none."""
+    named = [
+        f"{path.name}:{node.lineno} {node.value[:60]}"
+        for room in ("problem", "learning", "experiments", "insight")
+        for path in Path(unseen.__file__).parent.glob(f"{room}/*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and re.search(r"(?<!\S)['(]?--[a-z]", str(node.value))
+    ]
+    assert named == []
