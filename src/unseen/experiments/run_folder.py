@@ -42,6 +42,7 @@ from unseen.files import (
     sha256,
     write_whole,
 )
+from unseen.learning.models import has_numba
 from unseen.problem.symbols import symbols_sha256
 
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
@@ -314,6 +315,7 @@ def list_runs(runs_dir: Path) -> list[RunFolder]:
 def current_environment() -> dict[str, str]:
     """The machine and the versions at hand."""
     versions = {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
+    versions["numba"] = importlib.metadata.version("numba") if has_numba() else "not installed"
     machine = {
         "python": platform.python_version(),
         "system": platform.platform(),
