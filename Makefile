@@ -1,19 +1,21 @@
-# `make run` and `make test` need nothing before them: the environment is made where it is missing.
+# `make run` and `make test` need nothing before them: each installs what it needs and has not got.
 .PHONY: setup run test check bench results example clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# stamps: what running needs is installed, and what tests and checks need
 READY := $(VENV)/.ready
+DEV_READY := $(VENV)/.ready-dev
 BENCH := .venv-bench
 
 run: $(READY)  ## the ten folds of the paper, with the fast preset; ARGS="paper --folds 1" for others
 	$(BIN)/unseen run $(ARGS)
 
-test: $(READY)
+test: $(DEV_READY)
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(READY)
+check: $(DEV_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -31,23 +33,36 @@ bench: $(READY)  ## ours against the notebook's in Keras; ARGS=--quick for 3 min
 results: $(READY)  ## every row of docs/results.md, hours in all; ARGS="--only fast" for some
 	$(BIN)/python scripts/results.py $(ARGS)
 
-setup: $(READY)
+setup: $(DEV_READY)
 
+# $(call install,environment,what it brings,size and time,what pip is told), none with a comma in it
+# One line says what is to come, and one why it failed; the rest of pip's output is in install.log.
 # The stamp is written last, so an install that was cut short is taken up again.
+define install
+@echo "Installing $(2) into $(1): $(3)."
+@$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1)
+@$(1)/bin/python -m pip install --disable-pip-version-check $(4) >$(1)/install.log 2>&1 || { \
+  why=$$(sed -n 's/^ *ERROR: //p' $(1)/install.log | tail -n 1); \
+  ! grep -qi 'connection broken' $(1)/install.log || why="no connection to the package index$${why:+ ($$why)}"; \
+  echo "Could not install $(2): $${why:-pip failed}. All of pip's output: $(1)/install.log" >&2; exit 2; }
+@touch $@
+endef
+
+# Sizes and times as measured on two cores with a fast connection and torch's CPU build.
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || \
 	  { echo "unseen needs Python 3.11 to 3.14; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $(READY)
+	$(call install,$(VENV),what running needs,up to 320 MB to fetch and 1 to 2 minutes (gigabytes where pip takes the CUDA build of torch),--editable '.[numba]')
+
+$(DEV_READY): $(READY)
+	$(call install,$(VENV),what tests and checks need,up to 150 MB to fetch and 1 to 2 minutes,--editable '.[dev]')
 
 # Keras and TensorFlow keep an environment of their own; where they cannot be had, bench does without.
 $(BENCH)/.ready: pyproject.toml
-	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@rm -f $@
+	@mkdir -p $(BENCH)
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")' > $(BENCH)/requirements.txt
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -r $(BENCH)/requirements.txt
-	@touch $@
+	$(call install,$(BENCH),Keras and TensorFlow,up to 340 MB to fetch and 1 to 2 minutes,-r $(BENCH)/requirements.txt)
 
 clean:
 	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

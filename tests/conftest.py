@@ -58,6 +58,14 @@ def symbols(tmp_path: Path) -> Path:
     return write_symbols(tmp_path / "symbols")
 
 
+@pytest.fixture
+def without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if numba were not installed: it is neither found nor imported."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    for module in ("pooled", "sparse_pooling"):
+        monkeypatch.delitem(sys.modules, f"unseen.learning.{module}", raising=False)
+
+
 def unseen(*arguments: str | Path, cwd: Path, **options: object) -> subprocess.CompletedProcess:
     """The real command, in a process of its own."""
     return subprocess.run(

@@ -126,6 +126,35 @@ def test_the_fingerprint_changes_when_a_name_builds_another_network(monkeypatch)
     assert fingerprint(fast()) != before
 
 
+NUMBA_USERS = [name for name, network in MODELS.items() if network.uses_numba]
+
+
+def test_only_the_authors_network_uses_numba():
+    assert NUMBA_USERS == ["paper", "paper-undropped"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_fingerprint_tells_whether_a_network_that_uses_numba_has_it(
+    model, without_numba, monkeypatch
+):
+    experiment = fast().vary(model=model)
+    elsewhere = experiment.vary(device="cuda")  # where numba computes nothing
+    prints = fingerprint(experiment), fingerprint(elsewhere)
+    monkeypatch.undo()
+    assert (fingerprint(experiment) == prints[0]) == (model not in NUMBA_USERS)
+    assert fingerprint(elsewhere) == prints[1]
+
+
+@pytest.mark.parametrize("model", NUMBA_USERS)
+def test_with_numba_the_fingerprint_is_that_of_earlier_versions_which_required_it(
+    model, monkeypatch
+):
+    experiment = fast().vary(model=model)
+    with_numba = fingerprint(experiment)
+    monkeypatch.setitem(MODELS, model, replace(MODELS[model], uses_numba=False))
+    assert fingerprint(experiment) == with_numba
+
+
 def test_the_fingerprint_changes_with_the_codes_results(monkeypatch):
     before = fingerprint(fast())
     monkeypatch.setattr(module, "RESULTS_VERSION", module.RESULTS_VERSION + 1)

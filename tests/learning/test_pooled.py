@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -5,13 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from unseen.learning.pooled import (
-    CONVOLVED_AT_ONCE,
-    NONE,
-    SAMPLES_A_PART,
-    PooledConvolution,
-    pool,
-)
+from unseen.errors import UnseenError
+from unseen.experiments.fold import run_fold
+from unseen.experiments.presets import paper
+from unseen.learning.pooled import PooledConvolution
+from unseen.learning.sparse_pooling import CONVOLVED_AT_ONCE, NONE, SAMPLES_A_PART, pool
 
 
 def torchs_own(layer, maps):
@@ -146,3 +146,31 @@ def test_a_gradient_of_its_gradient_is_refused():
     (slopes,) = torch.autograd.grad(layer(maps).square().sum(), maps, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slopes.sum().backward()
+
+
+def test_without_numba_it_computes_and_learns_the_same_by_torch_alone(without_numba, monkeypatch):
+    torch.manual_seed(0)
+    by_torch = PooledConvolution(3, 4, 3)
+    monkeypatch.undo()
+    compiled = PooledConvolution(3, 4, 3)
+    compiled.load_state_dict(by_torch.state_dict())
+    assert by_torch.sparsely is None
+    assert compiled.sparsely is not None
+    maps, slopes = torch.randn(9, 3, 10, 11), torch.randn(9, 4, 4, 4)
+    assert close(learnt(compiled, compiled, maps, slopes), learnt(by_torch, by_torch, maps, slopes))
+
+
+def test_the_authors_network_trains_without_numba_as_with_it(without_numba, monkeypatch):
+    few = {"samples_per_combination": 2, "test_samples_per_combination": 2}
+    experiment = paper().vary(**few, epochs=2, watched_samples=0)
+    alone = run_fold(experiment, 1).result.epoch_losses
+    assert "unseen.learning.sparse_pooling" not in sys.modules
+    monkeypatch.undo()
+    assert alone == pytest.approx(run_fold(experiment, 1).result.epoch_losses, rel=0.01)
+
+
+def test_a_numba_that_cannot_be_imported_is_told_in_one_line(monkeypatch):
+    """As one that is older than numpy: the run would be recorded as one with numba."""
+    monkeypatch.setitem(sys.modules, "unseen.learning.sparse_pooling", None)
+    with pytest.raises(UnseenError, match="numba is installed but cannot be imported"):
+        PooledConvolution(3, 4, 3)

@@ -86,10 +86,11 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
     A folder of symbols and a model's file count by what they hold, not by where they are. A setting
-    at its default does not count, so that one more setting leaves earlier runs where they are.
-    `earlier` gives the fingerprint of version 0.1, where the samples measured on the way counted.
+    at its default does not count, so that one more setting leaves earlier runs where they are. A
+    network that uses numba counts as another where that is not installed. `earlier` gives the
+    fingerprint of version 0.1, where the samples measured on the way counted.
     """
-    from unseen.learning.models import MODELS, is_own
+    from unseen.learning.models import MODELS, has_numba, is_own
     from unseen.problem.symbols import symbols_sha256
 
     settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
@@ -99,8 +100,11 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
 
         name = experiment.training.model.rpartition(":")[2]
         settings["training"]["model"] = f"{own_sha256(experiment.training.model)}:{name}"
-    elif (known := MODELS.get(experiment.training.model)) and known.revision > 1:
-        settings["training"]["model"] += f", revision {known.revision}"
+    elif known := MODELS.get(experiment.training.model):
+        if known.revision > 1:
+            settings["training"]["model"] += f", revision {known.revision}"
+        if known.uses_numba and experiment.device == "cpu" and not has_numba():
+            settings["training"]["model"] += ", without numba"
     settings["results_version"] = RESULTS_VERSION
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -28,7 +28,10 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
         with suppress(DamagedFileError):
             checkpoint = folder.checkpoint(fold)
         if RunFolder.of(experiment, path.parent) != folder:
-            raise UnseenError("the symbols or the model's file have changed since the run began")
+            raise UnseenError(
+                "the symbols or the model's file have changed since the run began, or numba was "
+                "installed or removed"
+            )
         steps = fold_steps(experiment, fold, checkpoint)
         reported, first = -math.inf, True
         while True:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from unseen.errors import UnseenError, unknown
@@ -26,6 +27,7 @@ class Network:
     about: str
     cost: float = 1.0  # time of a training step, in steps of lenet5-strided; roughly
     revision: int = 1  # raised when the same name builds another network: earlier runs stay apart
+    uses_numba: bool = False  # on a CPU, where it is installed: with other last bits than without
 
 
 def paper(length: int, height: int, width: int, *, dropout: bool = True) -> nn.Module:
@@ -201,6 +203,11 @@ def find_network(model: str) -> Network:
     raise unknown("model", model, [*MODELS, "file.py:Class"])
 
 
+def has_numba() -> bool:
+    """Whether numba is installed; it is not imported, which takes a second."""
+    return find_spec("numba") is not None
+
+
 def is_own(model: str) -> bool:
     """Whether a model is named as a class in a file of one's own."""
     path, colon, name = model.rpartition(":")
@@ -211,13 +218,18 @@ BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
     "paper": Network(
-        paper, BLIND, about="the authors' network, 5.2 million parameters", revision=2
+        paper,
+        BLIND,
+        about="the authors' network, 5.2 million parameters",
+        revision=2,
+        uses_numba=True,
     ),
     "paper-undropped": Network(
         partial(paper, dropout=False),
         BLIND,
         about="the authors' network without dropout",
         revision=2,
+        uses_numba=True,
     ),
     "lenet5": Network(lenet5, BLIND, about="LeNet-5, C5 a convolution as LeCun drew it"),
     "lenet5-strided": Network(

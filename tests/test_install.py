@@ -1,0 +1,57 @@
+"""`make` on a machine that cannot install: one line says what it does, and one why it failed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+UNREACHABLE = "http://127.0.0.1:9/"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def make_run(clone: Path, python: str = sys.executable, **environment: str) -> list[str]:
+    """What a `make run` that fails prints, without make's own last line."""
+    ended = subprocess.run(
+        ["make", "run", f"PYTHON={python}"],
+        cwd=clone,
+        env=os.environ | {"PIP_RETRIES": "1", "PIP_FIND_LINKS": str(clone)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 2
+    *said, _ = ended.stdout.splitlines()
+    return said
+
+
+def test_an_install_that_fails_says_why_in_one_line_and_leaves_no_stamp(clone: Path):
+    for environment, why in (
+        ({"PIP_NO_INDEX": "1"}, "No matching distribution found for hatchling"),
+        (
+            {"PIP_INDEX_URL": UNREACHABLE, "PIP_EXTRA_INDEX_URL": UNREACHABLE},
+            "no connection to the package index",
+        ),
+    ):
+        before, after = make_run(clone, **environment)
+        assert before.startswith("Installing what running needs into .venv: up to ")
+        assert after.startswith(f"Could not install what running needs: {why}")
+        assert after.endswith("All of pip's output: .venv/install.log")
+        assert (clone / ".venv/install.log").exists()
+        assert not (clone / ".venv/.ready").exists()
+
+
+def test_another_python_is_refused_before_anything_is_installed(clone: Path):
+    (said,) = make_run(clone, python="false")
+    assert said.startswith("unseen needs Python 3.11 to 3.14; name one with: make run PYTHON=")
+    assert not (clone / ".venv").exists()
