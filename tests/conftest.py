@@ -89,5 +89,12 @@ def run_json(*arguments: str | Path, cwd: Path) -> dict:
 
 def without_seconds(document: dict) -> dict:
     """A run's JSON without what may differ from time to time."""
-    folds = [{**fold, "seconds": None} for fold in document["folds"]]
+    folds = [
+        {
+            **fold,
+            "seconds": None,
+            "curve": [{**point, "seconds": None} for point in fold["curve"]],
+        }
+        for fold in document["folds"]
+    ]
     return {**document, "folds": folds, "mean": {**document["mean"], "seconds": None}, "run": ""}

@@ -277,7 +277,7 @@ def test_a_disk_that_takes_no_more_gets_one_clear_line(symbols: Path, tmp_path: 
     ended = unseen("run", *options, cwd=tmp_path, preexec_fn=limit)
     assert_refused(ended, "cannot write")
     left = {path.name for path in tmp_path.rglob("folds/01/*")}
-    assert left <= {"lock", "progress.json"}
+    assert left <= {"lock", "progress.json", "measurements.jsonl"}
     assert run_json(*options, cwd=tmp_path)["folds"]
 
 

@@ -66,7 +66,7 @@ def read_file(path: Path) -> bytes | None:
     """What a file holds; None if there is none."""
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except IsADirectoryError as error:
         raise DamagedFileError(path) from error

@@ -161,7 +161,7 @@ def test_without_numba_it_computes_and_learns_the_same_by_torch_alone(without_nu
 
 
 def test_the_authors_network_trains_without_numba_as_with_it(without_numba, monkeypatch):
-    few = {"samples_per_combination": 2, "test_samples_per_combination": 2}
+    few = {"samples": 2, "test_samples": 2}
     experiment = paper().vary(**few, epochs=2, watched_samples=0)
     alone = run_fold(experiment, 1).result.epoch_losses
     assert "unseen.learning.sparse_pooling" not in sys.modules

@@ -3,12 +3,12 @@
 import re
 import signal
 from collections.abc import Sequence
+from dataclasses import make_dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 
 from cyclopts import Group, Parameter, Token
-from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 
 from unseen.api import Run
@@ -40,7 +40,7 @@ def _whole(_: type, tokens: Sequence[Token]) -> int:
 WHOLE = Parameter(converter=_whole)
 
 
-def _option(name: str, info: FieldInfo) -> tuple[Any, None]:
+def _option(name: str, info: FieldInfo) -> Any:
     """A setting as an option of the command line; not given, it stays as the preset has it."""
     kinds = {*get_args(info.annotation), info.annotation}
     kind: Any = next((each for each in (bool, int, float) if each in kinds), str)
@@ -52,15 +52,16 @@ def _option(name: str, info: FieldInfo) -> tuple[Any, None]:
         group=next(group for group, model in models if name in setting_names(model)),
         allow_leading_hyphen=kind is str,  # "-a + b" is an expression
     )
-    return Annotated[(kind | None, parameter, *([WHOLE] if kind is int else []))], None
+    return Annotated[(kind | None, parameter, *([WHOLE] if kind is int else []))]
 
 
 if TYPE_CHECKING:
-    Settings = BaseModel
+    Settings = Any
 else:
-    Settings = create_model(
-        "Settings", **{name: _option(name, info) for name, info in SETTINGS.items()}
+    Settings = make_dataclass(
+        "Settings", [(name, _option(name, info), None) for name, info in SETTINGS.items()]
     )
+    Settings.__module__ = __name__  # where cyclopts looks for its annotations
 
 
 def run(
@@ -90,9 +91,7 @@ def run(
     """Run an experiment, or finish one: its folds in parallel, then its tables."""
     if fresh:
         say("--fresh is now called --restart")
-    experiment = find_experiment(preset).vary(
-        **without_none({} if settings is None else dict(settings))
-    )
+    experiment = find_experiment(preset).vary(**without_none(vars(settings) if settings else {}))
     if jobs is not None and jobs < 1:
         raise SettingError("jobs", jobs, "must be at least 1")
     chosen = parse_folds(folds)
