@@ -1,4 +1,4 @@
-"""What a run's networks make of digits: each fold asked by itself, then averaged."""
+"""How a run's networks make answers of digits: fitted fold by fold, then averaged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ PlaceDigit = tuple[int, int]
 
 @dataclass(frozen=True)
 class Structure:
-    """Does it add, or does it remember? The means over folds, and their spread.
+    """Does it add, or does it remember? Means over folds, with their spread.
 
-    `true_values` and `true_score` are what the true answers would get from the same fit: each
-    digit itself and 1 for sums, others for operations that are no sum of values.
+    `true_values` and `true_score` are the same fit to the true answers: each digit itself and 1
+    for sums, something else for operations that are not a sum of values.
     """
 
     values: dict[PlaceDigit, Spread]
@@ -60,7 +60,7 @@ def structure_of(evidence: Evidence) -> Structure | None:
 def _mean_values(
     folds: Sequence[FoldEvidence], digits: Digits, true_values: dict[PlaceDigit, float]
 ) -> dict[PlaceDigit, Spread]:
-    """The values of digits, each fold's set beside the truth where its smallest digit is not 0."""
+    """The values of digits over folds; those of a fold without 0 start at its smallest digit."""
     by_digit: dict[PlaceDigit, list[float]] = {}
     for fold in folds:
         fit = fit_values(digits[fold.seen], fold.arrays["means"][fold.seen])
@@ -81,6 +81,6 @@ def _mirror(
 
 
 def _spread(values: Sequence[float]) -> Spread:
-    """Over the folds that have a number; no number where none has."""
+    """Over the folds with a finite value; NaN if there are none."""
     known = [value for value in values if np.isfinite(value)]
     return spread(known) if known else Spread(float("nan"), None)

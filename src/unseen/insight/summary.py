@@ -60,7 +60,7 @@ class Summary:
     scores: tuple[Score, ...]
     rounded: Interval
     mse: Interval
-    guess: float  # what one and the same answer to everything could get right
+    guess: float  # the most that the same answer to every picture could get right
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
@@ -121,7 +121,7 @@ def scores_of(fold: FoldEvidence, evidence: Evidence) -> list[Score]:
     predictions = fold.arrays["prediction"].astype(np.float64)
     answers = fold.arrays["answer"]
     counts = np.bincount(at)
-    with np.errstate(all="ignore"):  # a network that went astray has means that are no numbers
+    with np.errstate(all="ignore"):  # a network that diverged has NaN here
         right = np.bincount(at, np.rint(predictions) == answers) / counts
         means = np.bincount(at, predictions) / counts
         errors = np.bincount(at, (predictions - answers) ** 2) / counts
