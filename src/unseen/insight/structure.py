@@ -42,8 +42,8 @@ def structure_of(evidence: Evidence) -> Structure | None:
         return None
     digits, answers = table.digits, table.answers
     true_values = fit_values(digits, answers.astype(np.float64)).values
-    fitted = [additivity(digits, fold.arrays["means"], answers, fold.seen) for fold in folds]
-    exact = [additivity(digits, answers.astype(float), answers, fold.seen) for fold in folds]
+    fitted = [additivity(digits, fold.arrays["means"], fold.seen) for fold in folds]
+    exact = [additivity(digits, answers.astype(float), fold.seen) for fold in folds]
     biases = [bias(fold.arrays["means"], answers, fold.seen) for fold in folds]
     return Structure(
         values=_mean_values(folds, digits, true_values),
@@ -74,10 +74,10 @@ def _mirror(
     folds: Sequence[FoldEvidence], digits: Digits, answers: NDArray[np.int32]
 ) -> Spread | None:
     exact = mirror_gap(digits, answers.astype(np.float64))
-    if exact is None or exact.gap > 0:
+    if exact is None or exact > 0:
         return None
     gaps = [mirror_gap(digits, fold.arrays["means"]) for fold in folds]
-    return _spread([gap.gap for gap in gaps if gap is not None])
+    return _spread([gap for gap in gaps if gap is not None])
 
 
 def _spread(values: Sequence[float]) -> Spread:
