@@ -1,4 +1,4 @@
-"""What takes longer than a report should, worked out on demand and kept in the run folder."""
+"""Results that take longer than a report should: computed on demand, kept in the run folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ class DeepFold(BaseModel):
 
 @dataclass(frozen=True)
 class MeanProbe:
-    """How well a linear reader of a layer tells the digit of each place, over folds."""
+    """How well a linear classifier reads the digit of each place from a layer, over folds."""
 
     layer: str
     places: tuple[Spread, ...]
 
 
 def deep_of(kept: bytes | None) -> DeepFold | None:
-    """What was kept of a fold, if it was and can be read."""
+    """What was kept of a fold; None if nothing was, or it cannot be read."""
     if kept is None:
         return None
     try:

@@ -34,24 +34,13 @@ class Additivity:
 
     The score is Lin's (1989) concordance of answers and sums: 1 - their mean squared difference /
     what it would be if they were paired at random. It is 1 if every answer is its sum, and 0 for a
-    memory that gives every unseen combination the same answer. `explained` is R², 1 - SSE / SST:
-    NaN for such a memory, and far below 0 for one whose answers vary only a little.
+    memory that gives every unseen combination the same answer.
     """
 
     score: float
-    explained: float
     gap: float  # root mean squared difference between the network's answers and the sums
-    gap_to_truth: float  # the same between the true answers and the sums
     combinations: int
     left_out: int  # combinations whose sum the seen ones do not determine
-
-
-@dataclass(frozen=True)
-class MirrorGap:
-    """The mean absolute difference between the answers to (a, b) and (b, a)."""
-
-    gap: float
-    pairs: int
 
 
 def fit_values(digits: Digits, means: Means) -> DigitValues:
@@ -67,7 +56,7 @@ def fit_values(digits: Digits, means: Means) -> DigitValues:
     return DigitValues(float(constant[0]), by_name, tuple(zeros[0].tolist()))
 
 
-def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: Mask) -> Additivity:
+def additivity(digits: Digits, means: Means, seen: Mask) -> Additivity:
     """Fit the values on seen combinations, and measure how well they add up on unseen ones.
 
     A fit over all combinations would give a network that memorised correct sums a high score.
@@ -76,18 +65,13 @@ def additivity(digits: Digits, means: Means, answers: NDArray[np.number], seen: 
     settled = span.determines(digits[~seen])
     with np.errstate(all="ignore"):  # a network that diverged has NaN here
         sums = span.sums(digits[~seen][settled], span.least_squares(digits[seen], means[seen]))
-        said, true = (each[~seen][settled].astype(np.float64) for each in (means, answers))
-        return Additivity(
-            *_agreement(said, sums),
-            gap=_mean((said - sums) ** 2) ** 0.5,
-            gap_to_truth=_mean((true - sums) ** 2) ** 0.5,
-            combinations=len(sums),
-            left_out=len(settled) - len(sums),
-        )
+        said = means[~seen][settled].astype(np.float64)
+        gap = _mean((said - sums) ** 2) ** 0.5
+        return Additivity(_concordance(said, sums), gap, len(sums), len(settled) - len(sums))
 
 
-def mirror_gap(digits: Digits, means: Means) -> MirrorGap | None:
-    """How far the answers to a combination and to its reversal differ; None if there are no two.
+def mirror_gap(digits: Digits, means: Means) -> float | None:
+    """The mean absolute difference of the answers to (a, b) and (b, a); None if there are no two.
 
     It is meaningful only if the true answers are equal: not for a - b.
     """
@@ -97,7 +81,7 @@ def mirror_gap(digits: Digits, means: Means) -> MirrorGap | None:
     if not once:
         return None
     with np.errstate(all="ignore"):
-        return MirrorGap(_mean(np.abs(np.diff(means[np.asarray(once)]))), len(once))
+        return _mean(np.abs(np.diff(means[np.asarray(once)])))
 
 
 def bias(means: Means, answers: NDArray[np.number], seen: Mask) -> tuple[float, float]:
@@ -120,17 +104,13 @@ def shared_errors(digits: Digits, means: Means, answers: NDArray[np.number], see
         return np.where(span.determines(digits), expected, _mean(errors[seen]))
 
 
-def _agreement(said: Floats, sums: Floats) -> tuple[float, float]:
-    """Concordance and R²; NaN if the answers do not vary."""
+def _concordance(said: Floats, sums: Floats) -> float:
+    """Lin's concordance; NaN if neither answers nor sums vary."""
     if len(said) < 2:
-        return float("nan"), float("nan")
-    spread = float(said.var())
-    at_random = spread + float(sums.var()) + float(said.mean() - sums.mean()) ** 2
-    squares, rounding = _mean((said - sums) ** 2), 1e-18 * _mean(said**2)
-    return (
-        float("nan") if at_random <= rounding else 1 - squares / at_random,
-        float("nan") if spread <= rounding else 1 - squares / spread,
-    )
+        return float("nan")
+    at_random = float(said.var() + sums.var() + (said.mean() - sums.mean()) ** 2)
+    rounding = 1e-18 * _mean(said**2)
+    return float("nan") if at_random <= rounding else 1 - _mean((said - sums) ** 2) / at_random
 
 
 def _mean(values: Floats) -> float:

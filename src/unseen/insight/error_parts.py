@@ -54,26 +54,6 @@ class ErrorParts:
         return ErrorParts(**parts, misread=tuple(part * scale for part in self.misread))
 
 
-def attribute(predictions: Table, answer: float) -> Attribution:
-    """The parts of the error on just these images.
-
-    With few images, `misread` is too large by a share of the interplay (interplay / k for pairs);
-    `estimate` corrects that, and for many images both are the same.
-    """
-    with np.errstate(all="ignore"):  # a network that diverged has NaN here
-        errors = predictions.astype(np.float64) - answer
-        mean = errors.mean()
-        effects = [_mean_beside(errors, place) - mean for place in range(errors.ndim)]
-        rest = errors - mean - sum(effects)
-        return Attribution(
-            mse=float(np.mean(errors**2)),
-            mean_error=float(mean),
-            wrong=float(mean**2),
-            misread=tuple(float(np.mean(effect**2)) for effect in effects),
-            interplay=float(np.mean(rest**2)) if errors.ndim > 1 else 0.0,
-        )
-
-
 def estimate(predictions: Table, answer: float) -> Attribution:
     """The parts of the error on all possible images, estimated without bias from these.
 
@@ -146,13 +126,6 @@ def mean_error_parts(parts_by_row: Sequence[ErrorParts]) -> ErrorParts:
             for name in vars(parts_by_row[0])
         }
     return ErrorParts(**means | {"misread": tuple(means["misread"])})
-
-
-def _mean_beside(errors: Floats, place: int) -> Floats:
-    """The mean error of each image of a place over all that stood beside it, axes kept."""
-    others = tuple(axis for axis in range(errors.ndim) if axis != place)
-    mean: Floats = errors.mean(axis=others, keepdims=True)
-    return mean
 
 
 def _alike(errors: Floats, shared: tuple[int, ...]) -> float:

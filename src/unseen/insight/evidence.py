@@ -1,4 +1,4 @@
-"""What a run left behind, read once: the material of every figure and sentence."""
+"""What a run left in its folder, read once: all that summaries and reports are made of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class FoldEvidence:
     arrays: FoldArrays
     seen: NDArray[np.bool_]  # (combinations,)
     measurements: tuple[Measurement, ...]  # made while it learnt
-    deep: bytes | None  # what was worked out on demand, if it was
+    deep: bytes | None  # computed on demand, if it was
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run with its problem posed again."""
+    """A run: its folder, its problem with symbols and folds, and its finished folds."""
 
     folder: RunFolder
     experiment: Experiment
@@ -42,7 +42,7 @@ class Evidence:
 
 
 def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]) -> Evidence:
-    """Read what these folds of a run left."""
+    """Read these folds of a run."""
     posed = pose(experiment.problem)
     recorded = folder.environment().get(SYMBOLS_SUM)  # older versions recorded none
     same_symbols = recorded in (None, symbols_sha256(experiment.problem.symbols))
@@ -63,7 +63,7 @@ def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResu
 
 
 def _shows(posed: PosedProblem, arrays: FoldArrays) -> bool:
-    """Whether the images of a fold's samples still are of the digits of their combinations."""
+    """Whether the images of a fold's samples still show the digits of their combinations."""
     labels, table = posed.bank.test.labels, posed.combinations
     images, rows = arrays.images, arrays.combination
     if images.max() >= len(labels) or rows.max() >= len(table.digits):

@@ -1,4 +1,4 @@
-"""Samples to look at, as in the paper's tables: the first of their kind, not the best."""
+"""Samples to look at, as in the paper's tables: the first of each kind, not the best."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

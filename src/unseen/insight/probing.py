@@ -1,4 +1,4 @@
-"""Looking into the trained networks of a run: what is too slow to be done for every report."""
+"""Looking into the trained networks of a run, which is too slow to do for every report."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -89,7 +89,7 @@ def _check_answers(
     fold: FoldEvidence,
     model: str,
 ) -> None:
-    """Refuse a network that does not answer as the one that was run."""
+    """Refuse a network that does not answer as it did in the run."""
     arrays, some = fold.arrays, slice(0, PROBED_AT_ONCE)
     samples = Samples(
         evidence.posed.bank.test,
@@ -102,10 +102,10 @@ def _check_answers(
 def probe_layers(
     network: "RescaledOutput", posed: PosedProblem, seen: NDArray[np.bool_], streams: Streams
 ) -> dict[str, tuple[float, ...]]:
-    """By layer and place, how well a linear reader tells the digit; the picture comes first.
+    """By layer and place, how well a linear classifier reads the digit; the picture is first.
 
-    It learns from seen combinations in training handwriting, and is asked about unseen ones in
-    test handwriting.
+    It is trained on seen combinations in training handwriting and tested on unseen ones in test
+    handwriting.
     """
     rng = streams.numpy("probes")
     train = _some(posed, np.flatnonzero(seen), posed.bank.train, PROBE_TRAIN_SAMPLES, rng)
@@ -168,14 +168,14 @@ def _some(
     count: int,
     rng: np.random.Generator,
 ) -> Samples:
-    """About so many samples, spread over the combinations."""
+    """About `count` samples, spread over the combinations."""
     chosen = np.sort(rng.permutation(rows)[:count])
     each = max(1, count // len(chosen))
     return draw_samples(posed.combinations, chosen, handwriting, each, rng)
 
 
 def activations(network: "RescaledOutput", samples: Samples) -> dict[str, NDArray[np.float32]]:
-    """What every layer says of each sample, very wide layers narrowed: (n, features)."""
+    """The outputs of every layer for each sample, very wide layers narrowed: (n, features)."""
     import torch
 
     from unseen.learning.evaluation import to_input

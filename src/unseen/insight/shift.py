@@ -1,7 +1,7 @@
-"""What a run would come to without the shift that a network has everywhere.
+"""The results of a run without the shift that all answers of a network have.
 
-Dropout makes one in a regression network when it is switched off, and so does the luck of the last
-steps. It is no matter of new combinations, and one number per network takes it off.
+Switching dropout off shifts the answers of a regression network, and so does the chance of the
+last steps. It has nothing to do with new combinations, and one number per network removes it.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from unseen.learning.metrics import METRICS
 
 
 def without_shift(folds: Sequence[FoldEvidence]) -> dict[str, Spread]:
-    """Measures on unseen combinations, each fold's mean error on seen ones taken off; or nothing.
+    """Measures on unseen combinations, minus each fold's mean error on seen ones; {} if unknown.
 
-    That error is of training handwriting: no test picture and no unseen combination has a part in
-    it, so anybody could do this before testing.
+    That error is measured in training handwriting, without test pictures or unseen combinations:
+    it could be removed before testing.
     """
     if not all(fold.result.quadrants for fold in folds):
         return {}

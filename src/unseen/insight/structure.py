@@ -1,4 +1,4 @@
-"""What a run's networks make of digits: each fold asked by itself, then averaged."""
+"""How a run's networks make answers of digits: fitted fold by fold, then averaged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ Answered = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fold's mean answer
 
 @dataclass(frozen=True)
 class Structure:
-    """Does it add, or does it remember? The means over folds, and their spread.
+    """Does it add, or does it remember? Means over folds, with their spread.
 
-    `true_values` and `true_score` are what the true answers would get from the same fit: each
-    digit itself and 1 for sums, others for operations that are no sum of values.
+    `true_values` and `true_score` are the same fit to the true answers: each digit itself and 1
+    for sums, something else for operations that are not a sum of values.
     """
 
     values: dict[PlaceDigit, Spread]
@@ -44,8 +44,8 @@ def structure_of(evidence: Evidence) -> Structure | None:
         return None
     digits, answers = table.digits, table.answers
     true_values = fit_values(digits, answers.astype(np.float64)).values
-    fitted = [additivity(digits, means, answers, seen) for means, seen in folds]
-    exact = [additivity(digits, answers.astype(float), answers, seen) for _, seen in folds]
+    fitted = [additivity(digits, means, seen) for means, seen in folds]
+    exact = [additivity(digits, answers.astype(float), seen) for _, seen in folds]
     biases = [bias(means, answers, seen) for means, seen in folds]
     return Structure(
         values=_mean_values(folds, digits, true_values),
@@ -62,7 +62,7 @@ def structure_of(evidence: Evidence) -> Structure | None:
 def _mean_values(
     folds: Sequence[Answered], digits: Digits, true_values: dict[PlaceDigit, float]
 ) -> dict[PlaceDigit, Spread]:
-    """The values of digits, each fold's set beside the truth where its smallest digit is not 0."""
+    """The values of digits over folds; those of a fold without 0 start at its smallest digit."""
     by_digit: dict[PlaceDigit, list[float]] = {}
     for means, seen in folds:
         fit = fit_values(digits[seen], means[seen])
@@ -74,13 +74,13 @@ def _mean_values(
 
 def _mirror(folds: Sequence[Answered], digits: Digits, answers: NDArray[np.int32]) -> Spread | None:
     exact = mirror_gap(digits, answers.astype(np.float64))
-    if exact is None or exact.gap > 0:
+    if exact is None or exact > 0:
         return None
     gaps = [mirror_gap(digits, means) for means, _ in folds]
-    return _spread([gap.gap for gap in gaps if gap is not None])
+    return _spread([gap for gap in gaps if gap is not None])
 
 
 def _spread(values: Sequence[float]) -> Spread:
-    """Over the folds that have a number; no number where none has."""
+    """Over the folds with a finite value; NaN if there are none."""
     known = [value for value in values if np.isfinite(value)]
     return spread(known) if known else Spread(float("nan"), None)

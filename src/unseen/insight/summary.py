@@ -59,7 +59,7 @@ class Summary:
     spreads: dict[str, Spread]
     scores: tuple[Score, ...]
     intervals: dict[str, Interval]  # over combinations, by the name of the metric
-    guess: float  # what one and the same answer to everything could get right
+    guess: float  # the most that the same answer to every picture could get right
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off

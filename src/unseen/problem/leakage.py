@@ -26,13 +26,13 @@ class Leakage:
     unseen: int
     mirrored: int  # another order of the same digits is seen
     new_answers: tuple[int, ...]  # answers that no seen combination has
-    new_digits: tuple[tuple[int, int], ...]  # (place from 0, digit) that unseen ones have alone
+    new_digits: tuple[tuple[int, int], ...]  # (place from 0, digit) that no seen combination has
     undetermined: int | None  # answers that the rule and the seen ones leave open; None: no rule
 
 
 @dataclass(frozen=True)
 class SplitLeakage:
-    """The leakage of a run's folds: of those that were chosen."""
+    """The leakage of the folds of a run."""
 
     rule: Rule | None  # that all answers follow
     folds: tuple[Leakage, ...]
@@ -75,7 +75,7 @@ def find_leakage(table: Combinations, fold: Fold, rule: Rule | None) -> Leakage:
 def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each row is one of the others."""
     labels = np.unique(np.concatenate([rows, others]))
-    # no larger than about as many combinations as there can be
+    # a number for each row; the largest is about the number of possible combinations
     worth = len(labels) ** np.arange(rows.shape[1], dtype=np.int64)
     numbers, other_numbers = (np.searchsorted(labels, some) @ worth for some in (rows, others))
     return np.isin(numbers, other_numbers)
@@ -91,7 +91,7 @@ def rule_of(table: Combinations) -> Rule | None:
 def multiplicatively_determined(
     seen: NDArray[np.int64], answers: NDArray[np.integer[Any]], unseen: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Whether any f(a) · g(b) · … that fits the seen answers gives each unseen one the same answer.
+    """Whether all f(a) · g(b) · … that fit the seen answers agree on each unseen one.
 
     Among digits that are not worth zero, its logarithm is a sum. A digit is known not to be worth
     zero in its place once a seen answer with it is not zero. An unseen answer is known to be zero
@@ -122,13 +122,13 @@ def _known_factors(digits: NDArray[np.int64], factors: NDArray[np.int64]) -> NDA
 
 
 def is_additive(table: Combinations) -> bool:
-    """Whether the answers to all combinations are a sum of one number a place."""
+    """Whether every answer is a sum of one number for each digit in each place."""
     first = int(table.answers[0])
     return np.array_equal(table.answers, first + sum(line - first for line in _lines(table, 0)))
 
 
 def is_multiplicative(table: Combinations) -> bool:
-    """Whether the answers to all combinations are a product of one number a place."""
+    """Whether every answer is a product of one number for each digit in each place."""
     if not table.answers.any():
         return False  # a sum already
     row = int(table.answers.argmax() if table.answers.max() > 0 else table.answers.argmin())

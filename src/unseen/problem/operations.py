@@ -65,7 +65,7 @@ def shown(signs: tuple[str, ...]) -> Operation:
 
 
 def random_table(seed: int) -> Operation:
-    """The sums of all combinations, dealt out to them at random: nothing to find but a memory."""
+    """The sums of all combinations in random order, so that answers can only be memorised."""
 
     def answers(digits: Digits) -> Answers:
         return np.random.RandomState(seed).permutation(add(digits))
@@ -74,7 +74,7 @@ def random_table(seed: int) -> Operation:
 
 
 def parse_operation(text: str, length: int) -> Operation:
-    """The operation that a text asks for, on so many digits."""
+    """The operation that a text asks for, on this many digits."""
     kind, colon, rest = text.partition(":")
     if text in OPERATIONS:
         return Operation(OPERATIONS[text])

@@ -55,7 +55,7 @@ class SymbolImages:
 
 @dataclass(frozen=True)
 class SymbolBank:
-    """A symbol set: what each of its images is worth, and who wrote it for which half."""
+    """A symbol set: its images and labels in training and in test handwriting."""
 
     train: SymbolImages
     test: SymbolImages

@@ -19,7 +19,7 @@ from unseen.views.words import (
 
 @dataclass(frozen=True)
 class Cell:
-    """A combination as it did when unseen, or several; no scores where none was unseen yet."""
+    """One combination or several, when unseen; without scores if never unseen so far."""
 
     name: str
     scores: tuple[Score, ...]
@@ -31,7 +31,7 @@ class Cell:
 
     @property
     def details(self) -> str:
-        """What is said of a cell when one points at it."""
+        """The text that is shown when one points at the cell."""
         if not self.scores:
             return f"{self.name}: not unseen in any fold that is done"
         right = format_percent(fmean(score.measures["rounded"] for score in self.scores))
@@ -60,7 +60,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grids side by side, what their sides are, and a note where a cell is several combinations."""
+    """Grids side by side, the names of their axes, and a note if a cell is several combinations."""
 
     slices: tuple[Slice, ...]
     row_place: str
@@ -69,9 +69,9 @@ class Grid:
 
 
 def grid_of(summary: Summary) -> Grid:
-    """Pairs make one grid; longer combinations one for each leading digit, or for each sign.
+    """One grid for pairs; for longer combinations, one for each first digit or for each sign.
 
-    From four digits on, a cell is the mean over all digits in the places between.
+    With four digits or more, a cell is the mean over all digits in the places between.
     """
     top, row, column = _axes(summary)
     found: dict[tuple[int | None, ...], list[Score]] = {}
@@ -90,7 +90,7 @@ def grid_of(summary: Summary) -> Grid:
 
 
 def _axes(summary: Summary) -> tuple[int | None, int | None, int]:
-    """Which place is sliced by, which goes down, which across."""
+    """The places that make the grids, their rows and their columns."""
     count = len(summary.places)
     if count < 3:
         return None, (0 if count == 2 else None), count - 1
