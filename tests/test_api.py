@@ -1,9 +1,35 @@
+"""The library as a notebook uses it."""
+
+import json
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+from conftest import write_symbols
+from made_up_runs import made_up_run, summary_of
+from rich.console import Console
 
 import unseen
+from unseen.errors import UnseenError
+from unseen.experiments.events import (
+    Ended,
+    FoldDone,
+    Measured,
+    Note,
+    Progressed,
+    Started,
+    event_json,
+)
+from unseen.experiments.presets import fast
+from unseen.insight.comparison import compare_runs
+from unseen.learning.metrics import METRICS, Metric
+from unseen.views.comparisons import comparison_json, comparison_table
+from unseen.views.exports import as_csv, as_latex, as_markdown
+from unseen.views.json_view import run_json
+from unseen.views.tables import list_table, run_tables
 
 
 @pytest.mark.parametrize("name", unseen.__all__)
@@ -16,12 +42,187 @@ def test_other_names_are_not():
         _ = unseen.surplus
 
 
-def test_the_example_of_the_package_runs():
-    """With fewer samples, so that it takes seconds."""
-    example = "\n".join(line[4:] for line in unseen.__doc__.splitlines() if line.startswith("    "))
-    assert "run_fold(experiment, 1)" in example
-    small = example.replace("vary(", "vary(problem={'samples_per_combination': 2}, ")
-    ended = subprocess.run(
-        [sys.executable, "-c", small], capture_output=True, text=True, check=True
+SETTINGS = {"samples": 6, "test_samples": 4, "batch_size": 32, "watched_samples": 50}
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory) -> tuple[unseen.Run, list, Path]:
+    """A run by one call, and its events."""
+    here = tmp_path_factory.mktemp("api")
+    symbols = write_symbols(here / "symbols")
+    events: list = []
+    run = unseen.run(
+        "fast", operation="subtract", symbols=symbols, folds=[2, 1], runs_dir=here / "runs",
+        on_event=events.append, **SETTINGS,
+    )  # fmt: skip
+    return run, events, here
+
+
+def test_a_run_is_one_call(ran):
+    run, _, here = ran
+    assert run.experiment.problem.operation == "subtract"
+    assert [result.fold for result in run.results] == [1, 2]
+    assert [row["fold"] for row in run.measures.by_fold] == [1, 2]
+    assert run.measures.by_fold[0].keys() == {"fold", *METRICS}
+    by_combination = run.measures.by_combination
+    assert len(by_combination) == 20
+    assert by_combination[0]["combination"] == (0, 6)
+    assert by_combination[0]["answer"] == -6
+    right = np.mean([row["rounded"] for row in by_combination if row["fold"] == 1])
+    assert run.measures.by_fold[0]["rounded"] == pytest.approx(right)
+    assert run.summary.rounded.mean == pytest.approx(
+        np.mean([r["rounded"] for r in by_combination])
     )
-    assert 0 <= float(ended.stdout) <= 1
+    assert "Shown pairs it had never seen" in str(run)
+    assert repr(run) == f"Run({str(here / 'runs' / run.name)!r}, folds=[1, 2])"
+    page = run.report(here / "page.html")
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_its_events_are_few_typed_and_plain(ran):
+    _, events, _ = ran
+    kinds = [type(event) for event in events]
+    assert kinds[0] is Started
+    assert events[0].folds == (1, 2)
+    assert events[-1] == Ended((1, 2), ())
+    assert {*kinds} == {Started, Note, Progressed, Measured, FoldDone, Ended}
+    for event in events:
+        assert json.loads(json.dumps(event_json(event)))["event"] == type(event).__name__
+    measured = [event for event in events if isinstance(event, Measured) and event.fold == 1]
+    assert [event.measurement for event in measured] == ran[0].measurements(1)
+
+
+def test_a_frame_has_a_row_per_fold_or_per_combination(ran):
+    pandas = pytest.importorskip("pandas")
+    run = ran[0]
+    assert isinstance(run.measures.to_frame(), pandas.DataFrame)
+    assert len(run.measures.to_frame()) == 2
+    assert len(run.measures.to_frame(by="combination")) == 20
+
+
+def test_without_pandas_a_frame_says_what_is_missing(ran, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UnseenError, match="to_frame\\(\\) needs pandas"):
+        ran[0].measures.to_frame()
+
+
+def test_a_network_answers_as_it_did(ran):
+    run = ran[0]
+    arrays, bank = run.evidence.folds[0].arrays, run.evidence.posed.bank
+    pictures = np.concatenate([*bank.test.images[arrays.images].transpose(1, 0, 2, 3)], axis=2)
+    assert run.predict(pictures, fold=1) == pytest.approx(arrays.prediction, abs=1e-4)
+    both = [run.predict(pictures, fold=fold) for fold in (1, 2)]
+    assert run.predict(pictures) == pytest.approx(np.mean(both, axis=0), abs=1e-5)
+    assert run.predict(pictures[0]).shape == (1,)
+    assert sum(p.numel() for p in run.network(1).parameters()) == run.results[0].parameters
+    for wrong in (pictures[:, :, :28], pictures[0, 0], np.full((1, 28, 56), "x")):
+        with pytest.raises(UnseenError, match=r"must be of shape \(n, 28, 56\)"):
+            run.predict(wrong)
+
+
+def test_a_run_on_disk_is_the_same(ran):
+    run, _, here = ran
+    for loaded in (unseen.load(run.name, here / "runs"), unseen.load(here / "runs" / run.name)):
+        assert loaded.measures == run.measures
+        assert str(loaded) == str(run)
+    with pytest.raises(UnseenError, match="no run 'nothing'"):
+        unseen.load("nothing", here / "runs")
+
+
+def test_what_was_run_is_not_run_again(ran):
+    run, _, here = ran
+    events: list = []
+    again = unseen.run(run.experiment, folds=[1], runs_dir=here / "runs", on_event=events.append)
+    assert [type(event) for event in events] == [Started, FoldDone, Ended]
+    assert again.measures == run.measures
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epochs": 0}, "epochs=0 must be at least 1"),
+        ({"unseen": 95}, "unseen=95 must be from 1 to 90"),
+        ({"operation": "a +"}, "no arithmetic expression"),
+        ({"colour": "red"}, "unknown setting 'colour'"),
+        ({"folds": [0]}, "folds=0 does not exist"),
+        ({"split": [(1, 2, 3)]}, "no combination"),
+    ],
+)
+def test_bad_settings_are_refused_in_the_words_of_the_call(tmp_path, settings, words):
+    with pytest.raises(UnseenError, match=words) as refusal:
+        unseen.run("fast", runs_dir=tmp_path / "runs", **settings)
+    assert "--" not in str(refusal.value)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_script_without_a_guard_does_not_start_itself_again(tmp_path: Path):
+    """A new process imports the main script by default."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import unseen\n"
+        "print('once')\n"
+        "run = unseen.run('mean', samples=2, test_samples=2, folds=[1], split=[(3, 8), (8, 3)])\n"
+        "print(run.results[0].unseen)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout == "once\n[[3, 8], [8, 3]]\n", ended.stderr
+
+
+def test_the_example_of_the_package_runs(tmp_path: Path):
+    example = "\n".join(line[4:] for line in unseen.__doc__.splitlines() if line.startswith("    "))
+    assert 'unseen.run("fast"' in example
+    small = example.replace("samples=100", "samples=2, test_samples=2")
+    ended = subprocess.run(
+        [sys.executable, "-c", small], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "Shown pairs it had never seen" in ended.stdout
+
+
+def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
+    metric = Metric("off", "mean distance", "number", lambda said, true: np.abs(said - true))
+    monkeypatch.setitem(METRICS, "off", metric)
+    monkeypatch.setitem(METRICS, "even", replace(METRICS["rounded"], name="even", label="parity"))
+    experiment = fast().vary(symbols=str(symbols), test_samples=6)
+    folder = made_up_run(tmp_path, experiment, folds=[1, 2])
+    other = made_up_run(tmp_path, experiment.vary(seed=1), folds=[1, 2])
+    run, summary = unseen.Run(folder), summary_of(folder)
+    console = Console(width=200, record=True)
+    console.print(run_tables(experiment, run.results))
+    tables = console.export_text()
+    assert "mean distance" in tables
+    assert "parity" in tables
+    shown = json.loads(run_json(folder.path, experiment, run.results, summary))
+    for name in ("off", "even"):
+        mean = np.mean([result.measures[name] for result in run.results])
+        assert summary.spreads[name].mean == mean
+        assert shown["folds"][0][name] == run.results[0].measures[name]
+        assert shown["mean"][name] == mean
+        assert shown["insight"]["intervals"][name]["mean"] == pytest.approx(mean)
+        assert name in shown["insight"]["combinations"][0]
+        assert run.measures.by_combination[0].keys() >= {name}
+        assert f",{name}," in as_csv(summary)
+    assert "mean distance" in as_latex(summary)
+    assert "mean distance" in as_markdown(summary)
+    assert "mean distance" in run.report(tmp_path / "page.html").read_text()
+    summaries = [summary, summary_of(other)]
+    compared = compare_runs(summaries)
+    assert "off" in json.loads(comparison_json(summaries, compared))["differences"][0]
+    console.print(comparison_table(summaries, compared))
+    console.print(list_table([folder, other], tmp_path))
+    assert "mean distance" in console.export_text()
+
+
+def test_a_metric_that_an_earlier_run_did_not_measure_is_shown_as_missing(
+    tmp_path, symbols, monkeypatch
+):
+    experiment = fast().vary(symbols=str(symbols), test_samples=6)
+    folder = made_up_run(tmp_path, experiment, folds=[1])
+    late = Metric("late", "late metric", "share", METRICS["rounded"].of_samples)
+    monkeypatch.setitem(METRICS, "late", late)
+    run = unseen.load(folder.path)
+    assert "late" in run.summary.intervals  # from its predictions
+    shown = json.loads(run_json(folder.path, experiment, run.results, run.summary))
+    assert shown["folds"][0]["late"] is None
+    assert run.report(tmp_path / "page.html").exists()

@@ -147,7 +147,7 @@ class Run:
 
         from unseen.learning.evaluation import predict_pictures
 
-        given = np.asarray(pictures)
+        given = np.array(pictures)  # a copy: torch takes no array that cannot be written to
         grey = given[None] if given.ndim == 2 else given
         height, width = self._picture_shape
         if grey.shape[1:] != (height, width) or grey.dtype.kind not in "uif":

@@ -1,0 +1,192 @@
+"""Run folders outlive versions: of an earlier one they are read, of a later one left alone."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, run_json, unseen, write_symbols
+
+import unseen as library
+from unseen.experiments.run_folder import FORMAT, OtherVersionError
+from unseen.files import as_json, sha256
+
+FORMAT_1 = Path(__file__).parent / "data/format-1"  # written by version 0.1.0
+FAST = ["fast", "--samples", "6", "--test-samples", "4", "--batch-size", "32"]
+WATCHED = ["fast", "--epochs", "2", "--watched-samples", "50", "--samples", "2"]
+WATCHED += ["--test-samples", "4"]
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """A runs folder as version 0.1.0 left it."""
+    shutil.copytree(FORMAT_1, tmp_path / "runs")
+    return tmp_path / "runs"
+
+
+def content_of(folder: Path) -> dict[str, str]:
+    """Every file of a folder and what it holds."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_runs_of_the_first_version_are_read(earlier: Path):
+    run = library.load("fast-d9ea9a387d11", earlier)
+    assert [result.fold for result in run.results] == [1, 2]
+    assert run.damages == []
+    assert run.results[0].measures["test_mse"] == pytest.approx(18.4, abs=8)
+    recorded = json.loads((run.folder.path / "folds/01/result.json").read_bytes())["result"]
+    assert run.results[0].measures["rounded"] == recorded["rounded"]
+    assert run.summary.error_parts is not None
+    assert run.predict(run.evidence.posed.bank.test.images[:2].reshape(1, 28, 56)).shape == (1,)
+    baseline = library.load("mean", earlier)
+    assert baseline.results[0].fold == 3
+
+
+def test_the_learning_curve_of_the_first_version_is_read(earlier: Path):
+    curve = library.load("fast-209ca354b2e2", earlier).measurements(1)
+    assert [point.epochs for point in curve] == [1, 2]
+    assert curve[0].unseen == {
+        "rounded": 0.0,
+        "mse": pytest.approx(20.776, abs=1e-3),
+        "mean_error": pytest.approx(-1.789, abs=1e-3),
+    }
+
+
+@pytest.mark.parametrize("options", [[*FAST, "--folds", "1-2"], [*WATCHED, "--folds", "1"]])
+def test_a_finished_run_of_the_first_version_is_not_run_again(earlier: Path, options):
+    before = content_of(earlier)
+    again = unseen("run", *options, "--no-report", "--json", cwd=earlier.parent)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["folds"]
+    after = content_of(earlier)
+    assert {name: after[name] for name in before} == before
+    assert after.keys() - before.keys() <= {name for name in after if name.endswith("lock")}
+
+
+def test_a_run_of_the_first_version_goes_on(earlier: Path):
+    document = run_json(*FAST, "--folds", "1-3", "--no-report", cwd=earlier.parent)
+    assert [fold["fold"] for fold in document["folds"]] == [1, 2, 3]
+    assert document["run"] == "runs/fast-d9ea9a387d11"
+
+
+def sealed(record: dict) -> bytes:
+    """A record with a right hash, as any version would write it."""
+    record = {name: value for name, value in record.items() if name != "sha256"}
+    return as_json(record | {"sha256": sha256(as_json(record))})
+
+
+def one_more_field_of_a_result(run: Path) -> None:
+    path = run / "folds/01/result.json"
+    record = json.loads(path.read_bytes())
+    record["result"]["entropy"] = 0.5
+    path.write_bytes(sealed(record))
+
+
+def a_later_format_of_a_result(run: Path) -> None:
+    path = run / "folds/01/result.json"
+    path.write_bytes(sealed(json.loads(path.read_bytes()) | {"format": FORMAT + 1, "unseen": "9"}))
+
+
+def a_measure_of_another_type(run: Path) -> None:
+    path = run / "folds/01/result.json"
+    record = json.loads(path.read_bytes())
+    record["result"]["measures"] = {"rounded": {"mean": 1, "deviation": 2}}
+    path.write_bytes(sealed(record))
+
+
+def a_later_format_of_the_experiment(run: Path) -> None:
+    path = run / "experiment.json"
+    path.write_bytes(sealed(json.loads(path.read_bytes()) | {"format": FORMAT + 1, "unseen": "9"}))
+
+
+def one_more_setting(run: Path) -> None:
+    path = run / "experiment.json"
+    record = json.loads(path.read_bytes())
+    record["experiment"]["training"]["momentum"] = 0.9
+    path.write_bytes(sealed(record | {"unseen": "9"}))
+
+
+def another_network(run: Path) -> None:
+    path = run / "experiment.json"
+    record = json.loads(path.read_bytes())
+    record["experiment"]["training"]["model"] = "transformer"
+    path.write_bytes(sealed(record))
+
+
+LATER: list[Callable[[Path], None]] = [
+    one_more_field_of_a_result,
+    a_later_format_of_a_result,
+    a_measure_of_another_type,
+    a_later_format_of_the_experiment,
+    one_more_setting,
+    another_network,
+]
+COMMANDS = {
+    "run": ["run", *SMALL, "--folds", "1-2", "--symbols", "symbols"],
+    "restart": ["run", *SMALL, "--folds", "1-2", "--symbols", "symbols", "--restart"],
+    "another fold": ["run", *SMALL, "--folds", "2", "--symbols", "symbols"],
+    "show": ["show", "fast"],
+    "report": ["report", "fast"],
+    "deep": ["report", "fast", "--deep"],
+    "csv": ["report", "fast", "--format", "csv"],
+    "compare": ["compare", "fast", "mean"],
+}
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory) -> Path:
+    """A run of this version and a baseline beside it."""
+    here = tmp_path_factory.mktemp("ours")
+    write_symbols(here / "symbols")
+    for preset in ("fast", "mean"):
+        run_json(preset, *SMALL, "--folds", "1", "--symbols", here / "symbols", cwd=here)
+    return here
+
+
+@pytest.mark.parametrize("change", LATER)
+def test_a_run_of_a_later_version_is_refused_and_untouched_by_every_command(
+    ours: Path, tmp_path: Path, change: Callable[[Path], None]
+):
+    shutil.copytree(ours, tmp_path, dirs_exist_ok=True)
+    (run,) = tmp_path.glob("runs/fast-*")
+    # symbols are known by their content, so that the copy is the same run
+    change(run)
+    before = content_of(tmp_path)
+    few = COMMANDS if change in (LATER[0], LATER[3]) else {"run": COMMANDS["run"]}
+    for arguments in few.values():
+        ended = unseen(*arguments, cwd=tmp_path)
+        assert ended.returncode == 2, (arguments, ended.stderr, ended.stdout)
+        assert ended.stdout == ""
+        assert ended.stderr.count("\n") == 1
+        assert "was made by another version" in ended.stderr
+        assert f"this is unseen {version('unseen')} (format {FORMAT})" in ended.stderr
+        assert content_of(tmp_path) == before
+    listed = unseen("runs", cwd=tmp_path)
+    assert listed.returncode == 0
+    assert "another version" in " ".join(listed.stdout.split())
+    assert "mean-" in listed.stdout
+    assert content_of(tmp_path) == before
+
+
+def test_a_wrong_hash_is_damage_and_not_another_version(ours: Path, tmp_path: Path):
+    shutil.copytree(ours, tmp_path, dirs_exist_ok=True)
+    (path,) = tmp_path.glob("runs/fast-*/folds/01/result.json")
+    record = json.loads(path.read_bytes())
+    record["result"]["entropy"] = 0.5
+    path.write_bytes(as_json(record))
+    again = unseen("run", *SMALL[:-1], "--folds", "1", "--symbols", "symbols", cwd=tmp_path)
+    assert again.returncode == 0
+    assert "result.json is damaged; fold 1 is run again" in again.stderr
+
+
+def test_both_versions_are_named(tmp_path: Path):
+    error = OtherVersionError(tmp_path, "9.9 (format 7)")
+    assert "unseen 9.9 (format 7)" in str(error)
+    assert f"(format {FORMAT})" in str(error)
