@@ -1,0 +1,103 @@
+"""A setting is described once: model, command line, help and repeat command never disagree."""
+
+import json
+import shlex
+
+import pytest
+from conftest import unseen
+
+from unseen.cli import app
+from unseen.commands.run import parse_folds
+from unseen.errors import SettingError
+from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
+from unseen.experiments.presets import PRESETS, fast
+from unseen.learning.settings import Training
+from unseen.problem.settings import Problem
+from unseen.views.catalogues import CATALOGUES
+from unseen.views.repeat_command import command_of, option_of
+
+# another value than fast's for every setting
+OTHERS = {
+    "operation": "a*b + 2", "length": 3, "symbols": "dominoes", "split": "mirror", "split_seed": 5,
+    "unseen": 7, "samples": 5, "test_samples": 6, "development": True,
+    "model": "towers", "epochs": 3, "batch_size": 7, "loss": "huber", "optimizer": "sgd",
+    "learning_rate": 0.25, "schedule": "constant", "scale_answers": False, "precision": "bf16",
+    "averaged_epochs": 1, "fresh_draws": True, "distortion": 0.5, "watched_samples": 9,
+    "seed": 4, "device": "cuda", "threads": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run_help(tmp_path_factory) -> str:
+    return unseen("run", "--help", cwd=tmp_path_factory.mktemp("help")).stdout
+
+
+def test_every_field_of_the_models_is_a_setting():
+    fields = {
+        info.title or name
+        for model in (Problem, Training, Experiment)
+        for name, info in model.model_fields.items()
+    }
+    # a list of combinations is given as the split
+    assert fields - {"name", "problem", "training", "unseen_list"} == SETTINGS.keys()
+    assert OTHERS.keys() == SETTINGS.keys()
+
+
+def typed(command: str) -> Experiment:
+    """The experiment that a command line asks for."""
+    _, bound, _ = app.parse_args(shlex.split(command)[1:], exit_on_error=False, print_error=False)
+    settings = bound.arguments.get("settings")
+    given = {name: value for name, value in vars(settings).items() if value is not None}
+    return PRESETS[bound.args[0]]().vary(**given)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_is_an_option_has_help_and_is_repeated(name, run_help):
+    experiment = fast().vary(**{name: OTHERS[name]})
+    assert setting_value(experiment, name) != setting_value(fast(), name)
+    option = option_of(name)
+    assert option in run_help
+    assert " ".join(SETTINGS[name].description.split())[:30] in " ".join(run_help.split())
+    command = command_of(experiment)
+    assert option in command or option_of(f"no_{name}") in command
+    assert typed(command) == experiment
+
+
+def test_all_settings_at_once_are_repeated():
+    experiment = fast().vary(**OTHERS)
+    assert typed(command_of(experiment)) == experiment
+
+
+def test_help_is_short_and_shows_real_defaults_and_examples(run_help):
+    lines = run_help.splitlines()
+    assert len(lines) <= 70
+    assert max(map(len, lines)) <= 100
+    for words in ("[0.035]", "[lenet5-strided]", "[800]", "[376483]"):
+        assert words in run_help
+    for group in ("Problem", "Training", "Run", "Examples"):
+        assert group in run_help
+    assert run_help.count("  unseen run") == 3
+
+
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_a_catalogue_lists_all_that_can_be_chosen(name, tmp_path):
+    shown = unseen("list", name, cwd=tmp_path)
+    assert shown.returncode == 0
+    (rows,) = json.loads(unseen("list", name, "--json", cwd=tmp_path).stdout).values()
+    assert rows == CATALOGUES[name]()
+    for row in rows:
+        assert next(iter(row.values())) in shown.stdout
+
+
+def test_an_unknown_catalogue_is_refused(tmp_path):
+    ended = unseen("list", "network", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "unknown catalogue 'network' (did you mean 'networks'?)" in ended.stderr
+
+
+def test_folds_are_parsed_as_they_are_typed():
+    assert parse_folds(None) is None
+    assert parse_folds("1,3-5, 4") == [1, 3, 4, 5]
+    for wrong in ("", "x", "1,", "2-1", "-1", "1-99999999", "1--2"):
+        with pytest.raises(SettingError):
+            parse_folds(wrong)
