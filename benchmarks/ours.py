@@ -16,7 +16,7 @@ from unseen.experiments.engine import keep_freed_memory
 from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
 from unseen.learning.evaluation import predict
-from unseen.learning.training import TrainingState, start_training, train
+from unseen.learning.training import TrainingProgress, TrainingState, start_training, train
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples
 
@@ -76,7 +76,7 @@ class Ours:
         """A fold from start to end, with checkpoints, though of one epoch only."""
         experiment = self.experiment.vary(samples=samples, test_samples=2 * samples)
         for step in fold.fold_steps(experiment, 1):
-            if step.progress.epoch_ended:
+            if isinstance(step.progress, TrainingProgress) and step.progress.epoch_ended:
                 step.progress.state.to_bytes()
 
     def longer(self, length: int, samples: int) -> float:

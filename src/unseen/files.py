@@ -74,6 +74,21 @@ def read_file(path: Path) -> bytes | None:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
 
 
+def write_checked(path: Path, content: bytes) -> None:
+    """Write a file with the hash of its content before it."""
+    write_whole(path, sha256(content).encode() + b"\n", content)
+
+
+def read_checked(path: Path) -> bytes | None:
+    """The content of a file that was written with its hash; None if there is none."""
+    if (whole := read_file(path)) is None:
+        return None
+    digest, _, content = whole.partition(b"\n")
+    if digest != sha256(content).encode():
+        raise DamagedFileError(path)
+    return content
+
+
 def remove(path: Path) -> None:
     """Remove a file, or a folder that has taken its place; nothing if there is none."""
     try:

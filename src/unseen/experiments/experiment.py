@@ -90,7 +90,8 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
     network that uses numba counts as another where that is not installed. `earlier` gives the
     fingerprint of version 0.1, where the samples measured on the way counted.
     """
-    from unseen.learning.models import MODELS, has_numba, is_own
+    from unseen.learning.baselines import BASELINES
+    from unseen.learning.models import MODELS, Network, has_numba, is_own
     from unseen.problem.symbols import symbols_sha256
 
     settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
@@ -100,10 +101,12 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
 
         name = experiment.training.model.rpartition(":")[2]
         settings["training"]["model"] = f"{own_sha256(experiment.training.model)}:{name}"
-    elif known := MODELS.get(experiment.training.model):
+    else:
+        known = (MODELS | BASELINES)[experiment.training.model]
         if known.revision > 1:
             settings["training"]["model"] += f", revision {known.revision}"
-        if known.uses_numba and experiment.device == "cpu" and not has_numba():
+        uses_numba = isinstance(known, Network) and known.uses_numba
+        if uses_numba and experiment.device == "cpu" and not has_numba():
             settings["training"]["model"] += ", without numba"
     settings["results_version"] = RESULTS_VERSION
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

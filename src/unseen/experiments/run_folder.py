@@ -1,7 +1,7 @@
 """The run folder: the only code that knows its layout on disk.
 
     runs/<name>-<fingerprint>/
-      experiment.json  environment.json  report.html
+      experiment.json  environment.json  report.html  shared/oracle
       folds/03/  result.json  predictions.npz  model.safetensors
                  measurements.jsonl            (a line for each measurement on the way)
                  deep.json                     (worked out from them on demand)
@@ -40,9 +40,11 @@ from unseen.files import (
     append_line,
     as_json,
     make_folder,
+    read_checked,
     read_file,
     remove,
     sha256,
+    write_checked,
     write_whole,
 )
 from unseen.learning.models import is_own
@@ -293,17 +295,10 @@ class RunFolder:
 
     def checkpoint(self, fold: int) -> bytes | None:
         """What a fold under way last saved."""
-        path = self._fold(fold) / "checkpoint"
-        if (whole := read_file(path)) is None:
-            return None
-        digest, _, content = whole.partition(b"\n")
-        if digest != sha256(content).encode():
-            raise DamagedFileError(path)
-        return content
+        return read_checked(self._fold(fold) / "checkpoint")
 
     def save_checkpoint(self, fold: int, content: bytes) -> None:
-        digest = sha256(content).encode() + b"\n"
-        write_whole(self._fold(fold) / "checkpoint", digest, content)
+        write_checked(self._fold(fold) / "checkpoint", content)
 
     def progress(self, fold: int) -> FoldProgress | None:
         """How far an unfinished fold has come; None if nobody has begun it."""
@@ -369,6 +364,11 @@ class RunFolder:
 
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"
+
+    @property
+    def shared_file(self) -> Path:
+        """What all folds of a run have in common: the oracle's classifier."""
+        return self.path / "shared" / "oracle"
 
     @property
     def report_file(self) -> Path:

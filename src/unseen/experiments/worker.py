@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import fold_steps
+from unseen.experiments.fold import BaselineProgress, fold_steps
 from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError
 
@@ -32,7 +32,7 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
                 "the symbols or the model's file have changed since the run began, or numba was "
                 "installed or removed"
             )
-        steps = fold_steps(experiment, fold, checkpoint)
+        steps = fold_steps(experiment, fold, checkpoint, folder.shared_file)
         reported, first = -math.inf, True
         while True:
             try:
@@ -44,7 +44,7 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
                 folder.add_measurement(fold, step.measurement, first=first)
                 first = False
             progress = step.progress
-            if progress.epoch_ended:
+            if progress.epoch_ended and not isinstance(progress, BaselineProgress):
                 folder.save_checkpoint(fold, progress.state.to_bytes())
             if progress.epoch_ended or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
                 reported = time.monotonic()
