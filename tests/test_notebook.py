@@ -19,4 +19,4 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     assert "The network is blind" in said
     pictures = [output for cell in notebook.cells for output in cell.get("outputs", [])
                 if "image/png" in output.get("data", {})]  # fmt: skip
-    assert len(pictures) == 2
+    assert len(pictures) == 3
