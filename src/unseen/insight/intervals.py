@@ -48,7 +48,7 @@ class Comparison:
 
 
 def bootstrap_interval(
-    by_fold: Sequence[Values],
+    by_fold: Sequence[Values | Sequence[float]],
     *,
     share: bool = False,
     level: float = 0.95,

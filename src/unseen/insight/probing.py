@@ -11,7 +11,7 @@ from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.networks import load_network
 from unseen.experiments.posing import PosedProblem
-from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
+from unseen.insight.deep import DEEP_FILE, DeepFold
 from unseen.insight.error_parts import error_parts_by_row
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.learning.baselines import BASELINES
@@ -50,7 +50,7 @@ def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
     if is_own(model) and own is None:
         raise SettingError("model", model, "is never run unasked; name its file.py:Class again")
     for fold in evidence.folds:
-        if deep_of(fold.deep) is None:
+        if fold.deep is None:
             yield fold.result.fold
             with torch_threads(evidence.experiment.threads):
                 found = _look_into_fold(evidence, fold, own)
