@@ -54,13 +54,13 @@ def _shown(value: object) -> str:
 
 
 def _compare(first: Summary, other: Summary) -> RunComparison:
-    def compared(measure: str) -> Comparison:
-        ours, theirs = (
-            {score.unit: score.measures[measure] for score in run.scores} for run in (other, first)
-        )
-        return paired_comparison(ours, theirs, folds, rounds=bootstrap_rounds(len(folds)))
-
     folds = {score.unit: score.fold for score in other.scores}
+    rounds = bootstrap_rounds(len(folds))
+    measures = {}
+    for name in unseen_metrics():
+        ours, theirs = (
+            {score.unit: score.measures[name] for score in run.scores} for run in (other, first)
+        )
+        measures[name] = paired_comparison(ours, theirs, folds, rounds=rounds)
     common = {score.fold for score in first.scores} & set(folds.values())
-    measures = {name: compared(name) for name in unseen_metrics()}
     return RunComparison(first.run, other.run, measures, len(common))

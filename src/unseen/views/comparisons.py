@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -66,7 +66,7 @@ def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
     scale, digits = (100, 2) if metric.unit == "share" else (1, 4)
     at, low, high = (
         f"{scale * value:+.{digits}f}" if math.isfinite(value) else "nan"
-        for value in (compared.difference, compared.interval.low, compared.interval.high)
+        for value in (compared.difference, compared.low, compared.high)
     )
     p_value = "< 0.001" if compared.p_value < 0.001 else f"{compared.p_value:.3f}"
     return f"{compared.combinations:,}", at, f"{low} to {high}", p_value
@@ -90,28 +90,14 @@ def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison
 
 def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> str:
     """The same as one JSON object."""
-    runs = [{"run": summary.run, **summary.intervals} for summary in summaries]
-    differences = [
-        {
-            "run": each.run,
-            "from": each.first,
-            "folds": each.folds,
-            **{name: _comparison_json(compared) for name, compared in each.measures.items()},
-        }
-        for each in comparisons
-    ]
-    return json.dumps(jsonable({"runs": runs, "differences": differences}), indent=2)
-
-
-def _comparison_json(compared: Comparison) -> dict[str, Any]:
-    return {
-        "difference": compared.difference,
-        "low": compared.interval.low,
-        "high": compared.interval.high,
-        "p_value": compared.p_value,
-        "combinations": compared.combinations,
-        "flipped": compared.flipped,
+    document = {
+        "runs": [{"run": summary.run, **summary.intervals} for summary in summaries],
+        "differences": [
+            {"run": each.run, "from": each.first, "folds": each.folds, **each.measures}
+            for each in comparisons
+        ],
     }
+    return json.dumps(jsonable(document), indent=2)
 
 
 def check_figure(path: Path) -> None:
@@ -144,7 +130,7 @@ def draw_comparison(comparisons: Sequence[RunComparison]) -> "Figure":
         place.axvline(0, color=FAINT, linewidth=1)
         for at, run in enumerate(comparisons):
             compared = run.measures[metric.name]
-            ends = [scale * compared.interval.low, scale * compared.interval.high]
+            ends = [scale * compared.low, scale * compared.high]
             place.plot(ends, [at, at], color=BLUE, linewidth=2)
             place.plot(scale * compared.difference, at, "o", color=BLUE)
         place.set(xlabel=f"{metric.label}, {points}more", ylim=(-0.6, len(comparisons) - 0.4))
