@@ -72,23 +72,19 @@ def number_line(summary: Summary) -> Figure | str:
 
 
 def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, str]]:
-    """Where the name of each digit goes; digits too near to each other share a label."""
+    """Where the name of each digit goes; near ones share a label, such as 2,5 or 0–9."""
     groups: list[list[int]] = []
     for digit in sorted(worths, key=lambda each: (worths[each], each)):
         if groups and worths[digit] - worths[groups[-1][-1]] < room * len(groups[-1]):
             groups[-1].append(digit)
         else:
             groups.append([digit])
-    return [
-        (fmean(worths[digit] for digit in group), format_digits(sorted(group))) for group in groups
-    ]
-
-
-def format_digits(digits: Sequence[int]) -> str:
-    """Digits in a row: 2,5 or, if three or more follow each other, 0–9."""
-    if len(digits) > 2 and digits[-1] - digits[0] == len(digits) - 1:
-        return f"{digits[0]}–{digits[-1]}"
-    return ",".join(map(str, digits))
+    labels = []
+    for group in map(sorted, groups):
+        in_a_row = len(group) > 2 and group[-1] - group[0] == len(group) - 1
+        name = f"{group[0]}–{group[-1]}" if in_a_row else ",".join(map(str, group))
+        labels.append((fmean(worths[digit] for digit in group), name))
+    return labels
 
 
 def number_line_caption(summary: Summary) -> str:
@@ -169,7 +165,7 @@ def curves(summary: Summary) -> Figure | str:
     upper, lower = figure.subplots(2, 1, sharex=True)
     for place, name in ((upper, "rounded"), (lower, "mse")):
         for which, colour in (("seen", BLUE), ("unseen", ORANGE)):
-            draw_curves(place, [curve_of(fold, which, name) for fold in folds], which, colour)
+            draw_curves(place, folds, name, which, colour)
     upper.set(ylabel="right by rounding, %", ylim=(0, 102))
     lower.set(xlabel="epoch", ylabel="mean squared error")
     if all((point.unseen["mse"] or 0) > 0 for fold in folds for point in fold):
@@ -178,21 +174,19 @@ def curves(summary: Summary) -> Figure | str:
     return figure
 
 
-def curve_of(fold: Sequence[Measurement], which: str, name: str) -> dict[float, float]:
-    """A figure of the seen or the unseen combinations by epochs; shares in %."""
-    known = {point.epochs: getattr(point, which).get(name) for point in fold}
-    scale = 100 if name == "rounded" else 1
-    return {epochs: scale * value for epochs, value in known.items() if value is not None}
-
-
 def draw_curves(
-    place: Axes, lines: Sequence[Mapping[float, float]], label: str, colour: str
+    place: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
 ) -> None:
-    for line in lines:
-        place.plot([*line], [*line.values()], color=colour, linewidth=0.6, alpha=0.35)
-    common = sorted(set.intersection(*({*line} for line in lines)))
+    """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
+    scale = 100 if name == "rounded" else 1
+    lines = []
+    for fold in folds:
+        known = {point.epochs: getattr(point, which).get(name) for point in fold}
+        lines.append({at: scale * value for at, value in known.items() if value is not None})
+        place.plot([*lines[-1]], [*lines[-1].values()], color=colour, linewidth=0.6, alpha=0.35)
+    common = sorted(set.intersection(*map(set, lines)))
     means = [fmean(line[at] for line in lines) for at in common]
-    place.plot(common, means, color=colour, linewidth=2, label=label)
+    place.plot(common, means, color=colour, linewidth=2, label=which)
 
 
 def curves_caption(summary: Summary) -> str:
