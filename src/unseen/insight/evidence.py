@@ -66,8 +66,9 @@ def _shows(posed: PosedProblem, arrays: FoldArrays) -> bool:
     """Whether the images of a fold's samples still show the digits of their combinations."""
     labels, table = posed.bank.test.labels, posed.combinations
     images, rows = arrays.images, arrays.combination
-    if images.max() >= len(labels) or rows.max() >= len(table.digits):
-        return False
-    return np.array_equal(labels[images], table.digits[rows]) and np.array_equal(
-        table.answers[rows], arrays.answer
+    return (
+        images.max() < len(labels)
+        and rows.max() < len(table.digits)
+        and np.array_equal(labels[images], table.digits[rows])
+        and np.array_equal(table.answers[rows], arrays.answer)
     )

@@ -195,14 +195,12 @@ def bands_of(folds: Sequence[FoldEvidence]) -> tuple[Band, ...]:
 def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Spread]]:
     """Seen and unseen combinations in train and test handwriting; empty for older runs."""
     measured = [result.quadrants for result in results if result.quadrants]
-    if not measured:
-        return {}
     return {
         name: {
             measure: spread([quadrants[name][measure] for quadrants in measured])
             for measure in QUADRANT_MEASURES
         }
-        for name in QUADRANTS
+        for name in (QUADRANTS if measured else ())
     }
 
 

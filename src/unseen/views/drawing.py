@@ -108,7 +108,7 @@ def embedded_svg(name: str, title: str, figure: Figure) -> str:
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r"\s*<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.S)
     for size in ("height", "width"):
-        text = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", text, count=1)
+        text = re.sub(rf' {size}="[^"]*"', "", text, count=1)
     text = re.sub(r' id="(?!p|m|C)[^"]*"', "", text)
     text = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
     for ours, colour in COLOURS.items():

@@ -60,17 +60,14 @@ def latex_escaped(text: str) -> str:
 def as_markdown(summary: Summary) -> str:
     """The verdict and the tables."""
     verdict = verdict_text(summary)
-    headline, sentences, described, note = map(
-        markdown_escaped,
-        (
-            verdict.headline,
-            " ".join(verdict.sentences),
-            describe(summary.experiment, summary.results),
-            footnote(summary.experiment),
-        ),
-    )
-    tables = map(_markdown_table, fold_tables(summary.experiment, summary.results))
-    return "\n\n".join([f"**{headline}.** {sentences}", described, *tables, note]) + "\n"
+    sentences = markdown_escaped(" ".join(verdict.sentences))
+    parts = [
+        f"**{markdown_escaped(verdict.headline)}.** {sentences}",
+        markdown_escaped(describe(summary.experiment, summary.results)),
+        *map(_markdown_table, fold_tables(summary.experiment, summary.results)),
+        markdown_escaped(footnote(summary.experiment)),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _markdown_table(table: FoldTable) -> str:

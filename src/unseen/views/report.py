@@ -81,9 +81,8 @@ def question(summary: Summary) -> str:
     problem = summary.experiment.problem
     things = combinations_word(problem)
     return (
-        f"A network is shown pictures of some {things} of digits and only "
-        f"their {answers_word(problem)}. "
-        f"Does it get the {things} it has never seen?"
+        f"A network is shown pictures of some {things} of digits and only their "
+        f"{answers_word(problem)}. Does it get the {things} it has never seen?"
     ).replace("digits of digits", "digits")
 
 
@@ -105,19 +104,15 @@ def test_error_words(summary: Summary) -> str:
 
 def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
     """This run among the baselines that were asked the same; nothing if there are none."""
-    ours, folds = summary.spreads, len(summary.results)
+    ours = summary.spreads
     named = {
         name: (each.rounded, each.test_mse, each.folds) for name, each in summary.baselines.items()
     }
     if named:
-        named["this run"] = (ours["rounded"], ours["test_mse"], folds)
+        named["this run"] = (ours["rounded"], ours["test_mse"], len(summary.results))
+    right = METRICS["rounded"]
     return [
-        (
-            name,
-            format_measure(METRICS["rounded"], rounded.mean),
-            format_decimal(mse.mean, 4),
-            str(folds),
-        )
+        (name, format_measure(right, rounded.mean), format_decimal(mse.mean, 4), str(folds))
         for name, (rounded, mse, folds) in named.items()
     ]
 
@@ -127,17 +122,12 @@ def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, .
     problem = evidence.experiment.problem
     things, answer = combinations_word(problem), answers_word(problem).removesuffix("s")
     one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
+    same = f"with the same {answer}, {one_fold}."
     words = {
         "random": ("Samples", "Drawn at random from all test samples."),
-        "two alike": (
-            f"One {answer}, different {things}",
-            f"Two {things} with the same {answer}, {one_fold}.",
-        ),
+        "two alike": (f"One {answer}, different {things}", f"Two {things} {same}"),
         "swapped": ("Swapped digits", f"The same digits in another order, {one_fold}."),
-        "three alike": (
-            f"Three {things}, one {answer}",
-            f"Three {things} with the same {answer}, {one_fold}.",
-        ),
+        "three alike": (f"Three {things}, one {answer}", f"Three {things} {same}"),
         "worst": (
             "The worst mistakes",
             f"The samples with the largest errors, each of another {things.removesuffix('s')}.",

@@ -26,12 +26,15 @@ LISTED = ("rounded", "test_mse")  # of each run in a list of runs
 
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
     """What was run, its accuracy and its error by fold, and what the paper's columns are."""
-    return Group(
-        Text(describe(experiment, results), style="bold"),
-        Text(),
-        *(_on_console(table, len(results)) for table in fold_tables(experiment, results)),
-        Text(footnote(experiment), style="dim"),
-    )
+    parts: list[RenderableType] = [Text(describe(experiment, results), style="bold"), Text()]
+    for table in fold_tables(experiment, results):
+        shown = console_table(table.title)
+        for heading in table.headings:
+            shown.add_column(heading, justify="right", style="dim" if heading == PAPER else "")
+        for place, cells in enumerate(table.rows, start=1):
+            shown.add_row(*cells, end_section=place == len(results))
+        parts.append(shown)
+    return Group(*parts, Text(footnote(experiment), style="dim"))
 
 
 def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
@@ -40,9 +43,8 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     parameters = f", {results[0].parameters:,} parameters" if results else ""
     folds = "development fold" if problem.development else "fold"
     return (
-        f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, "
-        f"split {problem.split}; "
-        f"model {training.model} ({sight(training.model)}{parameters}), "
+        f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, split "
+        f"{problem.split}; model {training.model} ({sight(training.model)}{parameters}), "
         f"{format_count(training.epochs, 'epoch')}; {format_count(len(results), folds)}, "
         f"seed {experiment.seed}"
     )
@@ -98,15 +100,6 @@ def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]
             columns.append((PAPER, *(format_measure(metric, each) for each in figures)))
     headings, *rows_shown = zip(*columns, strict=True)
     return FoldTable(TITLES[unit], headings, tuple(rows_shown if results else ()))
-
-
-def _on_console(table: FoldTable, folds: int) -> Table:
-    shown = console_table(table.title)
-    for heading in table.headings:
-        shown.add_column(heading, justify="right", style="dim" if heading == PAPER else "")
-    for place, cells in enumerate(table.rows, start=1):
-        shown.add_row(*cells, end_section=place == folds)
-    return shown
 
 
 def console_table(title: str | None = None) -> Table:
