@@ -23,8 +23,7 @@ class Optimizer(Protocol):
 
 def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Zeiler's ADADELTA with the rho and epsilon of the authors' notebook."""
-    from unseen.learning.adadelta import adadelta_step
-    from unseen.learning.stepwise import Stepwise
+    from unseen.learning.stepwise import Stepwise, adadelta_step
 
     return Stepwise(parameters, learning_rate, adadelta_step)
 
@@ -38,8 +37,7 @@ def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer
 
 def muon(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Momentum made orthogonal: learns most from each sample, for a little more time a step."""
-    from unseen.learning.muon import muon_or_adam_step
-    from unseen.learning.stepwise import Stepwise
+    from unseen.learning.stepwise import Stepwise, muon_or_adam_step
 
     return Stepwise(parameters, learning_rate, muon_or_adam_step)
 

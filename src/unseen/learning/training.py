@@ -106,8 +106,7 @@ def start_training(
         network = find_network(training.model).build(length, height, length * symbol_width)
     mean, spread = 0.0, 1.0
     if training.scale_answers:
-        mean = float(samples.answers.mean())
-        spread = float(samples.answers.std()) or 1.0
+        mean, spread = float(samples.answers.mean()), float(samples.answers.std()) or 1.0
     model = laid_out_for_speed(RescaledOutput(network, mean, spread).to(device))
     optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
     return TrainingState(model, optimizer)
@@ -138,17 +137,12 @@ def train(
             state.model.train()
             with seeded(streams.integer("dropout", epoch, part), device):
                 while step < last_step:
-                    rate = SCHEDULES[training.schedule](
-                        (epoch - 1 + step / steps) / training.epochs
-                    )
-                    set_learning_rate(state.optimizer, training.learning_rate * rate)
+                    progress = (epoch - 1 + step / steps) / training.epochs
+                    rate = training.learning_rate * SCHEDULES[training.schedule](progress)
+                    set_learning_rate(state.optimizer, rate)
                     rows = order[step * training.batch_size : (step + 1) * training.batch_size]
                     pictures = training_pictures(samples, rows, training.distortion, device)
-                    with autocast(training.precision, device):
-                        predictions = state.model(pictures)
-                    error = step_down(
-                        state, predictions, answers[torch.from_numpy(rows)], training.loss
-                    )
+                    error = step_down(state, pictures, answers[torch.from_numpy(rows)], training)
                     part_error += error * len(rows)
                     step += 1
             squared_error += float(part_error)
@@ -176,14 +170,15 @@ def training_pictures(
     return pictures.unsqueeze(1)
 
 
-def autocast(precision: str, device: torch.device) -> torch.autocast:
-    """The precision of the network's own arithmetic; weights and errors stay fp32."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
-
-
-def step_down(state: TrainingState, predictions: Tensor, answers: Tensor, loss: str) -> Tensor:
+def step_down(
+    state: TrainingState, pictures: Tensor, answers: Tensor, training: Training
+) -> Tensor:
     """One step down the loss of a batch; returns its mean squared error, whatever the loss is."""
-    LOSSES[loss](predictions, answers, state.model.spread).backward()  # type: ignore[no-untyped-call]
+    bf16 = training.precision == "bf16"  # the network's own arithmetic; weights and errors are fp32
+    with torch.autocast(pictures.device.type, torch.bfloat16, enabled=bf16):
+        predictions = state.model(pictures)
+    loss = LOSSES[training.loss](predictions, answers, state.model.spread)
+    loss.backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
     # at once, and not before the next: kept gradients would lie between other things
     state.optimizer.zero_grad(set_to_none=True)
