@@ -55,6 +55,9 @@ class Stepwise:
         self.states, self.param_groups[0]["lr"] = saved["states"], saved["lr"]
 
 
+Optimizer = torch.optim.Optimizer | Stepwise
+
+
 def adadelta_step(parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:
     """ADADELTA (M. Zeiler, 2012); the two running means of squares are kept with epsilon added."""
     if not state:

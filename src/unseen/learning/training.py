@@ -18,8 +18,9 @@ from unseen.learning.evaluation import to_input
 from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed
-from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
+from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
 from unseen.learning.settings import Training
+from unseen.learning.stepwise import Optimizer
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures, side_by_side
 
@@ -44,15 +45,11 @@ class TrainingState:
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
 
     def to_bytes(self) -> bytes:
-        buffer = io.BytesIO()
-        parts = {
+        parts = vars(self) | {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "losses": self.losses,
-            "seconds": self.seconds,
-            "weights_sum": self.weights_sum,
         }
-        torch.save(parts, buffer)
+        torch.save(parts, buffer := io.BytesIO())
         return buffer.getvalue()
 
     def restore(self, saved: bytes) -> None:

@@ -27,6 +27,7 @@ ANSWERED_AT_ONCE = 50_000
 
 HINT = 'say it as "a*b + c", with + - * / // % **, abs, min, max'
 
+Digits = NDArray[np.int64]  # (n, length)
 Values = NDArray[Any]  # (n,) int64 where that is exact, else Python's integers and fractions
 
 
@@ -37,7 +38,7 @@ class Expression:
     text: str  # as Python spaces it, so that "a*b" and "a * b" are the same
     tree: ast.expr = field(repr=False, compare=False)
 
-    def answers(self, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+    def answers(self, digits: Digits) -> NDArray[np.int64]:
         """The answer of each combination, (n, length) -> (n,), or an error that names one."""
         answers = np.empty(len(digits), np.int64)
         for part in batches(len(digits), ANSWERED_AT_ONCE):
@@ -159,7 +160,7 @@ def _limit(largest: int) -> str:
     return f"± 2^{largest.bit_length() - 1} = {largest:,}"
 
 
-def _answers(tree: ast.expr, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+def _answers(tree: ast.expr, digits: Digits) -> NDArray[np.int64]:
     values = _values(tree, digits)
     if values.dtype == object:
         fractional = [value.denominator != 1 for value in values.tolist()]
@@ -168,7 +169,7 @@ def _answers(tree: ast.expr, digits: NDArray[np.int64]) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _values(node: ast.expr, digits: NDArray[np.int64]) -> Values:
+def _values(node: ast.expr, digits: Digits) -> Values:
     match node:
         case ast.Constant(value=int(number)):
             return np.full(len(digits), number, np.int64)
@@ -184,14 +185,12 @@ def _values(node: ast.expr, digits: NDArray[np.int64]) -> Values:
             if not _fits_int64(sign, left, right):
                 left = left.astype(object)
             return OPERATORS[type(sign)](left, right)
-        case ast.Call(func=ast.Name(id="abs"), args=[argument]):
-            return np.abs(_intermediate(argument, digits))
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return reduce(FUNCTIONS[name], (_intermediate(each, digits) for each in arguments))
+            return FUNCTIONS[name](*(_intermediate(each, digits) for each in arguments))
     raise TypeError(f"not checked: {ast.dump(node)}")
 
 
-def _intermediate(node: ast.expr, digits: NDArray[np.int64]) -> Values:
+def _intermediate(node: ast.expr, digits: Digits) -> Values:
     """Values to go on from: within limits, or powers of powers would fill the memory."""
     values = _values(node, digits)
     if values.dtype == object:
@@ -216,7 +215,7 @@ def _divided(left: Values, right: Values) -> Values:
     return np.array([*map(Fraction, left.tolist(), right.tolist())], object)
 
 
-def _refuse_beyond(node: ast.expr, digits: NDArray[np.int64], values: Values, largest: int) -> None:
+def _refuse_beyond(node: ast.expr, digits: Digits, values: Values, largest: int) -> None:
     if values.dtype == object:
         sizes = [max(abs(value.numerator), value.denominator) for value in values.tolist()]
         beyond = np.array([size > largest for size in sizes])
@@ -231,14 +230,12 @@ def _refuse_beyond(node: ast.expr, digits: NDArray[np.int64], values: Values, la
         )
 
 
-def _refuse(
-    node: ast.expr, digits: NDArray[np.int64], wrong: NDArray[np.bool_], fault: str
-) -> None:
+def _refuse(node: ast.expr, digits: Digits, wrong: NDArray[np.bool_], fault: str) -> None:
     for row in np.flatnonzero(wrong)[:1]:
         raise UnseenError(f"{ast.unparse(node)} {fault} for {_named(digits[row])}")
 
 
-def _named(combination: NDArray[np.int64]) -> str:
+def _named(combination: Digits) -> str:
     return f"({', '.join(map(str, combination.tolist()))})"
 
 
@@ -253,6 +250,6 @@ OPERATORS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
 }
 FUNCTIONS: dict[str, Callable[..., Values]] = {
     "abs": np.abs,
-    "min": np.minimum,
-    "max": np.maximum,
+    "min": lambda *values: reduce(np.minimum, values),
+    "max": lambda *values: reduce(np.maximum, values),
 }

@@ -115,8 +115,6 @@ def _seed(text: str) -> int:
 
 
 OPERATIONS: dict[str, Callable[[Digits], Answers]] = {
-    "add": add,
-    "subtract": subtract,
-    "multiply": multiply,
+    operation.__name__: operation for operation in (add, subtract, multiply)
 }
 SIGNED = {"+": "add", "-": "subtract", "*": "multiply"}

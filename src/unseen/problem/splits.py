@@ -38,9 +38,7 @@ class Fold:
     @property
     def seen(self) -> Rows:
         """All other rows; not kept, because of thousands of folds most are never asked for."""
-        is_seen = np.ones(self.combinations, bool)
-        is_seen[self.unseen] = False
-        return np.flatnonzero(is_seen)
+        return np.delete(np.arange(self.combinations), self.unseen)
 
 
 def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
@@ -280,10 +278,5 @@ LISTED = "listed"
 COUNTED = ("random", "mirror", "corner")  # splits that can be told how many are unseen
 
 SPLITS: dict[str, Callable[[Combinations, int, int | None], list[Rows]]] = {
-    "random": random,
-    "mirror": mirror,
-    "answer": answer,
-    "position": position,
-    "diagonal": diagonal,
-    "corner": corner,
+    split.__name__: split for split in (random, mirror, answer, position, diagonal, corner)
 }

@@ -131,13 +131,14 @@ def from_folder(folder: Path) -> SymbolBank:
 def _find_file(folder: Path, name: str) -> Path:
     """The one file of the folder that plays the part of MNIST's `name`."""
     half, content = name.split("-")[:2]
-    part = re.compile(rf"(?:.*[-_.])?(?:{half}|{'test' if half == 't10k' else half})[-_.]{content}")
-    plain = re.compile(rf"{part.pattern}(?:[-_.]idx\d)?(?:[-_.]ubyte)?", re.IGNORECASE)
-    found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir(), reverse=True):  # of x and x.gz, x is met last and stays
-        stem = path.name.removesuffix(".gz")
-        if plain.fullmatch(stem) and path.is_file():
-            found[stem] = path
+    halves = "t10k|test" if half == "t10k" else half
+    part = rf"(?:.*[-_.])?(?:{halves})[-_.]{content}(?:[-_.]idx\d)?(?:[-_.]ubyte)?"
+    found = {
+        stem: path
+        for path in sorted(folder.iterdir(), reverse=True)  # of x and x.gz, x is met last and stays
+        if re.fullmatch(part, stem := path.name.removesuffix(".gz"), re.IGNORECASE)
+        and path.is_file()
+    }
     if not found:
         raise UnseenError(f"{folder} has no {name} (nor {name}.gz)")
     if len(found) > 1:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError, unknown
@@ -27,7 +28,6 @@ Pictures = NDArray[np.uint8]  # (n, 28, 28)
 SIDE = 28
 CENTRE = SIDE / 2
 PIXELS = np.arange(SIDE) + 0.5  # their centres; a picture reaches from 0 to 28
-HALVES = ("train", "test")
 DRAWN_AT_ONCE = 200  # pictures, so that what is being worked on stays in the processor's cache
 
 DOMINOES_PER_VALUE = {"train": 1_000, "test": 200}
@@ -74,20 +74,12 @@ STROKES = {  # (x, y) of both ends, in half sizes from the middle; y grows downw
 
 def dominoes() -> SymbolBank:
     """Halves of dominoes with 0 to 9 pips; a faint frame makes even the blanks differ."""
-
-    def draw(half: str, count: int) -> list[Pictures]:
-        return [_draw_value(value, count, _generator(1, half, value)) for value in PIPS]
-
-    return _bank("dominoes", *_halves(PIPS, DOMINOES_PER_VALUE, draw))
+    return _bank("dominoes", *_halves(PIPS, DOMINOES_PER_VALUE, _draw_values))
 
 
 def printed() -> SymbolBank:
     """Digits as printed, in other fonts in the test half than in the training half."""
-
-    def draw(half: str, count: int) -> list[Pictures]:
-        return _draw_printed(PRINTED_FONTS[half], count, _generator(2, half))
-
-    return _bank("printed", *_halves(range(10), PRINTED_PER_DIGIT, draw))
+    return _bank("printed", *_halves(range(10), PRINTED_PER_DIGIT, _draw_printed))
 
 
 def signs(shown: Sequence[str]) -> tuple[SymbolImages, SymbolImages]:
@@ -103,13 +95,11 @@ def signs(shown: Sequence[str]) -> tuple[SymbolImages, SymbolImages]:
     return _halves([SIGN_LABELS[sign] for sign in wanted], SIGNS_PER_LABEL, draw)
 
 
-def _generator(kind: int, half: str, stream: int = 0) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64([kind, HALVES.index(half), stream]))
+def _generator(kind: int, half: str, stream: int = 0) -> Generator:
+    return Generator(PCG64([kind, ("train", "test").index(half), stream]))
 
 
-def _between(
-    rng: np.random.Generator, low: float | Reals, high: float | Reals, *shape: int
-) -> Reals:
+def _between(rng: Generator, low: float | Reals, high: float | Reals, *shape: int) -> Reals:
     return low + (high - low) * rng.random(shape)
 
 
@@ -156,13 +146,17 @@ def _as_bytes(light: Reals) -> Pictures:
     return np.floor(light * 255 + 0.5).astype(np.uint8)
 
 
-def _draw_value(value: int, count: int, rng: np.random.Generator) -> Pictures:
-    return np.concatenate([_draw_dominoes(PIPS[value], len(part), rng) for part in _parts(count)])
+def _draw_values(half: str, count: int) -> list[Pictures]:
+    """For each value its dominoes."""
+    sizes = [len(part) for part in _parts(count)]
+    streams = {value: _generator(1, half, value) for value in PIPS}
+    return [
+        np.concatenate([_draw_dominoes(PIPS[value], size, rng) for size in sizes])
+        for value, rng in streams.items()
+    ]
 
 
-def _draw_dominoes(
-    pips: tuple[tuple[int, int], ...], count: int, rng: np.random.Generator
-) -> Pictures:
+def _draw_dominoes(pips: tuple[tuple[int, int], ...], count: int, rng: Generator) -> Pictures:
     """Bright pips within a faint frame; the ranges keep them all apart."""
     each = (count, 1, 1)  # one number for all pixels of a picture
     spacing = _between(rng, 6.4, 7.4, *each)
@@ -188,7 +182,7 @@ def _offsets(points: Reals) -> tuple[Reals, Reals]:
     return (PIXELS - points[:, :1])[:, :, None], (PIXELS - points[:, 1:])[:, None, :]
 
 
-def _draw_sign(sign: str, count: int, rng: np.random.Generator) -> Pictures:
+def _draw_sign(sign: str, count: int, rng: Generator) -> Pictures:
     """Pictures of one sign, each stroke slightly bent."""
     size = _between(rng, 5.5, 8.5, count, 1)
     middle = CENTRE + _between(rng, -1.5, 1.5, count, 2)
@@ -214,11 +208,12 @@ def _distance_to(start: Reals, end: Reals) -> Reals:
     return np.asarray(np.sqrt(right * right + below * below))
 
 
-def _draw_printed(fonts: Sequence[str], count: int, rng: np.random.Generator) -> list[Pictures]:
+def _draw_printed(half: str, count: int) -> list[Pictures]:
     """For each digit its pictures, font after font.
 
     So the last sixth, which development folds hold out, is mostly in fonts of its own.
     """
+    fonts, rng = PRINTED_FONTS[half], _generator(2, half)
     inked, aspects = bitmaps([curves for font in fonts for curves in digit_curves(font)])
     rows = [part * len(fonts) // count * 10 for part in _parts(count)]
     return [
@@ -228,7 +223,7 @@ def _draw_printed(fonts: Sequence[str], count: int, rng: np.random.Generator) ->
 
 
 def _sample_bitmaps(
-    inked: NDArray[np.int16], aspects: Reals, rows: NDArray[np.intp], rng: np.random.Generator
+    inked: NDArray[np.int16], aspects: Reals, rows: NDArray[np.intp], rng: Generator
 ) -> Pictures:
     """Pictures of the bitmaps of these rows, each of another size, slant and place."""
     count = len(rows)
