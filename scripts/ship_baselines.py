@@ -1,7 +1,7 @@
 """Make src/unseen/insight/baselines.json from finished runs of the baselines.
 
-    unseen run nearest --runs-dir DIR && unseen run oracle --runs-dir DIR
-    python scripts/ship_baselines.py DIR
+unseen run nearest --runs-dir DIR && unseen run oracle --runs-dir DIR
+python scripts/ship_baselines.py DIR
 """
 
 import sys
