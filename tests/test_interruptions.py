@@ -28,11 +28,11 @@ def undisturbed(tmp_path_factory) -> dict:
     return run_json(*OPTIONS, "--folds", "1-3", cwd=tmp_path_factory.mktemp("undisturbed"))
 
 
-def start(*options: str, cwd: Path) -> subprocess.Popen:
+def start(*options: str, cwd: Path, stdout: object = subprocess.PIPE) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "unseen", "run", *OPTIONS, "--folds", "1-3", *options],
         cwd=cwd,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -85,15 +85,15 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undi
     saved = epochs_saved(tmp_path, 3)
     first = run.path / "folds/01/result.json"
     written = first.stat().st_mtime_ns
-    with start("--json", "--quiet", cwd=tmp_path) as process:
+    output = tmp_path / "output.json"  # a pipe that nobody reads would fill up
+    with output.open("w") as file, start("--json", "--quiet", cwd=tmp_path, stdout=file) as process:
         started_at = []
         while process.poll() is None:
             if (progress := run.progress(3)) and progress.process not in dead:
                 started_at.append(progress.epochs_done)
             time.sleep(0.002)
-        output = process.communicate()[0]
     assert process.returncode == 0
-    assert without_seconds(json.loads(output)) == without_seconds(undisturbed)
+    assert without_seconds(json.loads(output.read_text())) == without_seconds(undisturbed)
     assert first.stat().st_mtime_ns == written, "a finished fold was run again"
     assert min(started_at) >= saved, "saved epochs were lost"
     assert not [*run.path.rglob("*.part")]
@@ -172,7 +172,7 @@ def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path, number
     *gives_away, stopped = words.splitlines()
     assert stopped.startswith("unseen: stopped;")
     assert len(gives_away) == 2  # which a run says before it trains
-    assert "combinations are unseen" in gives_away[0]
+    assert "unseen combinations in 3 folds" in gives_away[0]
     _, alive = psutil.wait_procs(family, timeout=20)
     assert not alive
 
@@ -200,15 +200,15 @@ def test_a_fold_run_again_for_damage_can_be_interrupted_too(tmp_path: Path, undi
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 3)
         process.kill()
     saved = epochs_saved(tmp_path, 1)
-    with start("--json", cwd=tmp_path) as process:
+    output = tmp_path / "output.json"
+    with output.open("w") as file, start("--json", cwd=tmp_path, stdout=file) as process:
         lowest = saved
         while process.poll() is None:
             if progress := run.progress(1):
                 lowest = min(lowest, progress.epochs_done)
             time.sleep(0.002)
-        output = process.communicate()[0]
     assert lowest == saved, "saved epochs were lost"
-    assert without_seconds(json.loads(output)) == without_seconds(undisturbed)
+    assert without_seconds(json.loads(output.read_text())) == without_seconds(undisturbed)
 
 
 def test_two_processes_share_a_run(tmp_path: Path, undisturbed: dict):

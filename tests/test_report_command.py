@@ -207,7 +207,7 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     means = [run["rounded"]["mean"] for run in document["runs"]]
     assert difference["rounded"]["difference"] == pytest.approx(means[1] - means[0])
     assert difference["rounded"]["p_value"] < 0.01
-    assert difference["mse"]["difference"] < 0
+    assert difference["test_mse"]["difference"] < 0
     assert (difference["folds"], difference["rounded"]["combinations"]) == (10, 100)
     few = runs(exact, [1, 2], seed=2)
     said = unseen("compare", first, few, cwd=tmp_path).stdout
@@ -267,4 +267,4 @@ def test_a_network_trained_on_a_random_table_gets_nothing_unseen(tmp_path: Path)
     )  # fmt: skip
     insight = document["insight"]
     assert insight["headline"] == "No"
-    assert insight["rounded"]["low"] <= insight["best_constant"]
+    assert insight["intervals"]["rounded"]["low"] <= insight["best_constant"]
