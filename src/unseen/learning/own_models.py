@@ -41,23 +41,31 @@ def check_own(
     training: Training, batch_sizes: Collection[int], length: int, height: int, width: int
 ) -> None:
     """Refuse a network that a run with batches of these sizes could not train, test or save."""
+    model = training.model
     with redirect_stdout(sys.stderr):  # what it prints is no result
-        network = build_own(training.model, length, height, width)
-        _try_to_answer(training.model, network, height, width)
+        network = build_own(model, length, height, width)
+        with faults_told(_on_pictures(model, 3, height, width)):
+            answers = network(torch.rand(3, 1, height, width))
+        _check_answers(model, network, answers)
         # as a run does with it: else hours later it would fail
         answering = laid_out_for_speed(RescaledOutput(network))
-        _try_to_learn(training, answering, batch_sizes, height, width)
+        optimizer = OPTIMIZERS[training.optimizer](answering.parameters(), training.learning_rate)
+        state = TrainingState(answering, optimizer)
+        for count in sorted({min(size, MOST_TRIED) for size in batch_sizes}, reverse=True):
+            what = f"{count} pictures" if count > 1 else "one picture by itself"
+            if count == 1 < training.batch_size:
+                what += ", the last of an epoch; another batch size leaves none over"
+            with faults_told(f"{model} cannot be trained on {what}"):
+                step_down(state, torch.rand(count, 1, height, width), torch.zeros(count), training)
         answering.eval()
-        with faults_told(f"once trained, {_on_pictures(training.model, 1, height, width)}"):
+        with faults_told(f"once trained, {_on_pictures(model, 1, height, width)}"):
             answering(torch.rand(1, 1, height, width))
-        with faults_told(f"the weights of {training.model} cannot be saved"):
+        with faults_told(f"the weights of {model} cannot be saved"):
             safetensors.torch.save(saved_weights(answering))
 
 
-def _try_to_answer(model: str, network: nn.Module, height: int, width: int) -> None:
-    """Pictures in, one number each out, and something to train."""
-    with faults_told(_on_pictures(model, 3, height, width)):
-        answers = network(torch.rand(3, 1, height, width))
+def _check_answers(model: str, network: nn.Module, answers: Any) -> None:
+    """Refuse answers to three pictures that are not one number each, which training can change."""
     if not isinstance(answers, torch.Tensor) or answers.shape not in ((3,), (3, 1)):
         found = [*answers.shape] if isinstance(answers, torch.Tensor) else type(answers).__name__
         raise UnseenError(
@@ -67,26 +75,6 @@ def _try_to_answer(model: str, network: nn.Module, height: int, width: int) -> N
         raise UnseenError(f"{model} answers with numbers that are not finite")
     if not answers.requires_grad or not any(p.requires_grad for p in network.parameters()):
         raise UnseenError(f"{model} has nothing to train: its answers depend on no parameter")
-
-
-def _try_to_learn(
-    training: Training,
-    answering: RescaledOutput,
-    batch_sizes: Collection[int],
-    height: int,
-    width: int,
-) -> None:
-    """A step of each size, the largest first, by the optimiser and in the precision of the run."""
-    optimizer = OPTIMIZERS[training.optimizer](answering.parameters(), training.learning_rate)
-    state = TrainingState(answering, optimizer)
-    for count in sorted({min(size, MOST_TRIED) for size in batch_sizes}, reverse=True):
-        what = f"{training.model} cannot be trained on {count} pictures"
-        if count == 1:
-            what = f"{training.model} cannot be trained on one picture by itself"
-            if training.batch_size > 1:
-                what += ", the last of an epoch; another batch size leaves none over"
-        with faults_told(what):
-            step_down(state, torch.rand(count, 1, height, width), torch.zeros(count), training)
 
 
 def _on_pictures(model: str, count: int, height: int, width: int) -> str:

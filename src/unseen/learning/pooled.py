@@ -13,8 +13,7 @@ from unseen.learning.models import has_numba
 class PooledConvolution(nn.Conv2d):
     """The rectifier, a convolution, the largest of each 2 × 2 places, and the rectifier again.
 
-    No stride, no padding. On a CPU with numba its gradient goes back sparsely, over the few places
-    that it reaches; elsewhere it is torch's own.
+    No stride, no padding. With numba, on a CPU, its gradient goes back sparsely; else by torch.
     """
 
     def __init__(self, channels: int, kernels: int, size: int) -> None:

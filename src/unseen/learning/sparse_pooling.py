@@ -71,11 +71,8 @@ class SparselyBack(torch.autograd.Function):
         with ThreadPoolExecutor(torch.get_num_threads()) as threads:
             for _ in threads.map(go, range(len(parts))):
                 pass
-        return (
-            channels_first(old_slopes),
-            channels_first(kernel_slopes.sum(0)),
-            torch.from_numpy(bias_slopes.sum(0)),
-        )
+        of_maps, of_kernels = channels_first(old_slopes), channels_first(kernel_slopes.sum(0))
+        return of_maps, of_kernels, torch.from_numpy(bias_slopes.sum(0))
 
 
 def channels_last(maps: Tensor) -> Floats:

@@ -1,4 +1,4 @@
-"""Optimisers that step one parameter at a time: ADADELTA and Muon."""
+"""Optimisers that step one parameter at a time: ADADELTA, and Muon (K. Jordan and others, 2024)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-Step = Callable[[Tensor, Tensor, dict[str, Any], float], None]
+State = dict[str, Any]
+Step = Callable[[Tensor, Tensor, State, float], None]
 
 RHO, EPSILON = 0.95, 1e-8  # ADADELTA's, of the authors' notebook
 # ADADELTA steps so many weights at a time: they stay in the cache from the first of eight passes to
@@ -28,8 +29,8 @@ class Stepwise:
 
     def __init__(self, parameters: Iterable[nn.Parameter], lr: float, step: Step) -> None:
         self.parameters = [*parameters]
-        self.states: list[dict[str, Any]] = [{} for _ in self.parameters]
-        self.param_groups: list[dict[str, Any]] = [{"lr": lr}]
+        self.states: list[State] = [{} for _ in self.parameters]
+        self.param_groups: list[State] = [{"lr": lr}]
         self._step = step
 
     @torch.no_grad()
@@ -44,10 +45,10 @@ class Stepwise:
         for parameter in self.parameters:
             parameter.grad = None
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> State:
         return {"states": self.states, "lr": self.param_groups[0]["lr"]}
 
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
+    def load_state_dict(self, saved: State) -> None:
         for parameter, state in zip(self.parameters, saved["states"], strict=True):
             for name, value in state.items():
                 if isinstance(value, Tensor) and value.shape != parameter.shape:
@@ -58,7 +59,7 @@ class Stepwise:
 Optimizer = torch.optim.Optimizer | Stepwise
 
 
-def adadelta_step(parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:
+def adadelta_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
     """ADADELTA (M. Zeiler, 2012); the two running means of squares are kept with epsilon added."""
     if not state:
         state["gradients"] = torch.full_like(parameter, EPSILON)
@@ -79,9 +80,7 @@ def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
     return torch.split(tensor, max(1, STEPPED_AT_ONCE * len(tensor) // tensor.numel()))
 
 
-def muon_or_adam_step(
-    parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float
-) -> None:
+def muon_or_adam_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
     """Muon for weights that are matrices, kernels flattened; Adam for biases and the read-out."""
     if parameter.ndim >= 2 and len(parameter) > 1:
         muon_step(parameter, gradient, state, rate)
@@ -89,11 +88,8 @@ def muon_or_adam_step(
         adam_step(parameter, gradient, state, rate * ADAM_SHARE)
 
 
-def muon_step(parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:
-    """Muon (K. Jordan and others, 2024): Nesterov's momentum, made orthogonal.
-
-    Scaled so that tall matrices move as wide ones do.
-    """
+def muon_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
+    """Nesterov's momentum, made orthogonal; scaled so that tall matrices move as wide ones do."""
     if not state:
         state["momentum"] = torch.zeros_like(parameter)
     momentum = state["momentum"].mul_(0.9).add_(gradient)
@@ -115,7 +111,7 @@ def orthogonal(matrix: Tensor) -> Tensor:
     return x.T.contiguous() if tall else x
 
 
-def adam_step(parameter: Tensor, gradient: Tensor, state: dict[str, Any], rate: float) -> None:
+def adam_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
     """Adam with a short memory of squares: training is over in a thousand steps."""
     if not state:
         mean, square = torch.zeros_like(parameter), torch.zeros_like(parameter)

@@ -24,8 +24,7 @@ from unseen.learning.stepwise import Optimizer
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures, side_by_side
 
-# An epoch reports its progress, and draws its dropout, in so many parts: another number, other
-# results.
+# Parts of an epoch, each with a report and its own dropout: another number, other results.
 PARTS_PER_EPOCH = 20
 # Measure after so many parts: ten times an epoch in a short training, four times in a long one.
 PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5

@@ -42,7 +42,12 @@ class Expression:
         """The answer of each combination, (n, length) -> (n,), or an error that names one."""
         answers = np.empty(len(digits), np.int64)
         for part in batches(len(digits), ANSWERED_AT_ONCE):
-            answers[part] = _answers(self.tree, digits[part])
+            values = _values(self.tree, digits[part])
+            if values.dtype == object:
+                fractional = np.array([value.denominator != 1 for value in values.tolist()])
+                _refuse(self.tree, digits[part], fractional, "is no integer")
+            _refuse_beyond(self.tree, digits[part], values, LARGEST_ANSWER)
+            answers[part] = values
         return answers
 
 
@@ -101,10 +106,13 @@ def _parts(node: ast.expr, text: str, length: int) -> list[ast.expr]:
             return []
         case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
             return [node.operand]
-        case ast.BinOp() if type(node.op) in OPERATORS:
-            if isinstance(node.op, ast.Pow):
-                _check_exponent(node.right, text)
-            return [node.left, node.right]
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OPERATORS:
+            value = right.value if isinstance(right, ast.Constant) else None
+            is_exponent = type(value) is int and value <= LARGEST_EXPONENT
+            if isinstance(sign, ast.Pow) and not is_exponent:
+                allowed = f"those are the integers from 0 to {LARGEST_EXPONENT}"
+                raise _refusal(text, f": {_source(right, text)!r} is no exponent; {allowed}")
+            return [left, right]
         case ast.Call(func=ast.Name(id=name), keywords=[]):
             _check_call(name, len(node.args), text)
             return node.args
@@ -120,13 +128,6 @@ def _check_letter(name: str, text: str, length: int) -> None:
         ordinal = {2: "2nd", 3: "3rd"}.get(place, f"{place}th")
         fault = f": {name} is the {ordinal} symbol, but pictures have {length} ({letters})"
         raise _refusal(text, fault)
-
-
-def _check_exponent(node: ast.expr, text: str) -> None:
-    value = node.value if isinstance(node, ast.Constant) else None
-    if type(value) is not int or value > LARGEST_EXPONENT:
-        allowed = f"those are the integers from 0 to {LARGEST_EXPONENT}"
-        raise _refusal(text, f": {_source(node, text)!r} is no exponent; {allowed}")
 
 
 def _check_call(name: str, count: int, text: str) -> None:
@@ -158,15 +159,6 @@ def _short(text: str) -> str:
 
 def _limit(largest: int) -> str:
     return f"± 2^{largest.bit_length() - 1} = {largest:,}"
-
-
-def _answers(tree: ast.expr, digits: Digits) -> NDArray[np.int64]:
-    values = _values(tree, digits)
-    if values.dtype == object:
-        fractional = [value.denominator != 1 for value in values.tolist()]
-        _refuse(tree, digits, np.array(fractional), "is no integer")
-    _refuse_beyond(tree, digits, values, LARGEST_ANSWER)
-    return values.astype(np.int64)
 
 
 def _values(node: ast.expr, digits: Digits) -> Values:

@@ -1,7 +1,6 @@
 """Where Fashion-MNIST comes from: Debian's package, our own cache, or the network."""
 
 import gzip
-import hashlib
 import io
 import os
 import zlib
@@ -18,7 +17,7 @@ from urllib.request import urlopen
 from platformdirs import user_cache_path
 
 from unseen.errors import UnseenError
-from unseen.files import make_folder, write_whole
+from unseen.files import make_folder, sha256, write_whole
 from unseen.problem.symbols import SymbolBank, published_bank
 
 # of the raw bytes, as for MNIST
@@ -141,15 +140,12 @@ def _read(address: str, name: str) -> Generator[News, None, bytes]:
 
 
 def _raw_sha256(packed: BinaryIO) -> str:
-    """The SHA-256 of what a gzip file holds, a piece at a time and never more than is sensible."""
-    digest, unpacked_bytes = hashlib.sha256(), 0
+    """The SHA-256 of what a gzip file holds, if that is not more than is sensible."""
     try:
-        with gzip.open(packed) as raw:
-            while chunk := raw.read(CHUNK_BYTES):
-                digest.update(chunk)
-                unpacked_bytes += len(chunk)
-                if unpacked_bytes > LARGEST_RAW_BYTES:
-                    raise _MirrorError(f"sent what unpacks to over {LARGEST_RAW_BYTES:,} bytes")
+        with gzip.open(packed) as file:
+            raw = file.read(LARGEST_RAW_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise _MirrorError(f"sent no whole gzip file ({error})") from error
-    return digest.hexdigest()
+    if len(raw) > LARGEST_RAW_BYTES:
+        raise _MirrorError(f"sent what unpacks to over {LARGEST_RAW_BYTES:,} bytes")
+    return sha256(raw)

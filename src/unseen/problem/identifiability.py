@@ -60,8 +60,7 @@ class SeenSpan:
 
     def sums(self, digits: Digits, values: Floats) -> Floats:
         """The sum of the values of each combination's digits."""
-        columns = np.stack(_columns(digits, self.levels))
-        return np.asarray(values[columns].sum(axis=0))
+        return np.asarray(values[np.stack(_columns(digits, self.levels))].sum(axis=0))
 
 
 def span_of(seen: Digits) -> SeenSpan:

@@ -127,8 +127,7 @@ def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each place and digit: that digit is never seen in that place.
 
     By place, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
-    for each of its places. Where a place has just one value, as that of a single sign, there is
-    none that could be left out.
+    for each of its places. A place with just one value, as that of a single sign, makes no fold.
     """
     return [
         np.flatnonzero(column == value)
@@ -251,10 +250,7 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
 def find_split(
     split: str | Path | Iterable[Sequence[int | str]],
 ) -> tuple[str, tuple[Combination, ...]]:
-    """A split by its name, or unseen combinations as a list or in a file that lists them.
-
-    In a list they are as (3, 4), or (3, "+", 4) where a sign is shown.
-    """
+    """A split by its name, or unseen combinations: a list of (3, 4) or (3, "+", 4), or a file."""
     if not isinstance(split, str | Path):
         try:
             found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}

@@ -217,17 +217,11 @@ def canonical_symbols(symbols: str) -> str:
     """The name of a symbol set that has one, else the full path of its folder."""
     if symbols in SYMBOLS:
         return symbols
-    if not symbols.strip():
-        raise _unknown_symbols(symbols)
     try:
-        path = str(Path(symbols).resolve()) if Path(symbols).is_dir() else symbols
+        path = str(Path(symbols).resolve()) if symbols and Path(symbols).is_dir() else symbols
     except OSError as error:
         raise UnseenError(f"cannot read {symbols}: {error.strerror}") from error
     return "mnist" if load_symbols(path).sha256 == MNIST_BANK_SHA256 else path
-
-
-def _unknown_symbols(symbols: str) -> UnseenError:
-    return unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
 
 
 @lru_cache(maxsize=1)
@@ -237,13 +231,13 @@ def load_symbols(symbols: str) -> SymbolBank:
         return SYMBOLS[symbols]()
     folder = Path(symbols)
     try:
-        if folder.is_dir():
+        if symbols and folder.is_dir():
             return from_folder(folder)
     except OSError as error:
         raise UnseenError(f"cannot read {folder}: {error.strerror}") from error
-    if folder.exists():
+    if symbols and folder.exists():
         raise SettingError("symbols", symbols, "is a file; give the folder that holds four of them")
-    raise _unknown_symbols(symbols)
+    raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
 
 
 SYMBOLS: dict[str, Callable[[], SymbolBank]] = {

@@ -31,18 +31,11 @@ PIXELS = np.arange(SIDE) + 0.5  # their centres; a picture reaches from 0 to 28
 DRAWN_AT_ONCE = 200  # pictures, so that what is being worked on stays in the processor's cache
 
 DOMINOES_PER_VALUE = {"train": 1_000, "test": 200}
-# (row, column) from the middle, as on double-nine dominoes
-PIPS: dict[int, tuple[tuple[int, int], ...]] = {
-    0: (),
-    1: ((0, 0),),
-    2: ((-1, 1), (1, -1)),
-    3: ((-1, 1), (0, 0), (1, -1)),
-    4: ((-1, -1), (-1, 1), (1, -1), (1, 1)),
-    5: ((-1, -1), (-1, 1), (0, 0), (1, -1), (1, 1)),
-    6: ((-1, -1), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 1)),
-    7: ((-1, -1), (-1, 1), (0, -1), (0, 0), (0, 1), (1, -1), (1, 1)),
-    8: ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)),
-    9: tuple((row, column) for row in (-1, 0, 1) for column in (-1, 0, 1)),
+# for 0 to 9 as on double-nine dominoes, in a grid of nine places: 012 above 345 above 678
+PIP_PLACES = "", "4", "26", "246", "0268", "02468", "023568", "0234568", "01235678", "012345678"
+PIPS = {  # (row, column) from the middle
+    value: tuple((int(place) // 3 - 1, int(place) % 3 - 1) for place in places)
+    for value, places in enumerate(PIP_PLACES)
 }
 
 PRINTED_PER_DIGIT = {"train": 500, "test": 100}
