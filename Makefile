@@ -62,7 +62,7 @@ $(BENCH)/.ready: pyproject.toml
 	@rm -f $@
 	@mkdir -p $(BENCH)
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"], sep="\n")' > $(BENCH)/requirements.txt
-	$(call install,$(BENCH),Keras and TensorFlow,up to 340 MB to fetch and 1 to 2 minutes,-r $(BENCH)/requirements.txt)
+	$(call install,$(BENCH),Keras and TensorFlow,up to 340 MB to fetch and about 1 minute,-r $(BENCH)/requirements.txt)
 
 clean:
 	rm -rf $(VENV) $(BENCH) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

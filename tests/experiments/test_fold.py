@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load
+from tests_tables import used_combinations, used_images
 
 from unseen.errors import UnseenError
 from unseen.experiments import fold as fold_module
@@ -30,17 +31,17 @@ DEVELOPMENT = SMALL.vary(development=True, split_seed=1)
 @given(seed=st.integers(0, 2**62), fold=st.integers(1, 10))
 def test_unseen_pairs_and_test_handwriting_never_appear_in_training(problem, seed, fold):
     seen, unseen = fold_samples(problem, Streams(seed, fold))
-    assert not seen.used_combinations() & unseen.used_combinations()
-    assert not seen.used_images() & unseen.used_images()
-    assert len(seen.used_combinations()) == 90
-    assert len(unseen.used_combinations()) == 10
+    assert not used_combinations(seen) & used_combinations(unseen)
+    assert not used_images(seen) & used_images(unseen)
+    assert len(used_combinations(seen)) == 90
+    assert len(used_combinations(unseen)) == 10
 
 
 def test_test_samples_are_mnists_test_images_and_development_ones_are_not():
     seen, unseen = fold_samples(SMALL.problem, Streams(0, 1))
-    assert max(seen.used_images()) < 60_000 <= min(unseen.used_images())
+    assert max(used_images(seen)) < 60_000 <= min(used_images(unseen))
     seen, unseen = fold_samples(DEVELOPMENT.problem, Streams(0, 1))
-    assert max(seen.used_images() | unseen.used_images()) < 60_000
+    assert max(used_images(seen) | used_images(unseen)) < 60_000
 
 
 def test_the_paper_draws_90000_and_20000_samples():
@@ -58,9 +59,8 @@ def test_folds_do_not_depend_on_the_seed_nor_samples_on_the_fold_before():
     fold_samples(one, Streams(0, 2))
     assert np.array_equal(fold_samples(one, Streams(0, 3))[0].images, first)
     assert not np.array_equal(fold_samples(one, Streams(1, 3))[0].images, first)
-    assert (
-        fold_samples(one, Streams(1, 3))[1].used_combinations()
-        == fold_samples(one, Streams(0, 3))[1].used_combinations()
+    assert used_combinations(fold_samples(one, Streams(1, 3))[1]) == used_combinations(
+        fold_samples(one, Streams(0, 3))[1]
     )
 
 
@@ -161,7 +161,7 @@ def test_a_measurement_has_every_combination_seen_and_unseen():
 
 def test_a_measurement_is_in_test_handwriting_and_of_the_network_at_the_end():
     watched = watched_samples(pose(SMALL.problem), 100, Streams(0, 1))
-    assert min(watched.samples.used_images()) >= 60_000
+    assert min(used_images(watched.samples)) >= 60_000
     outcome, measurements, _ = measured_fold(SMALL.vary(watched_samples=100))
     network = RescaledOutput(MODELS["lenet5-strided"].build(2, 28, 56))
     network.load_state_dict(load(outcome.model))
@@ -195,8 +195,8 @@ def test_fresh_draws_are_others_every_epoch_and_never_unseen_or_of_the_test(monk
     assert len(drawn) == 3
     _, unseen = fold_samples(SMALL.problem, Streams(0, 1))
     for samples in drawn:
-        assert not samples.used_combinations() & unseen.used_combinations()
-        assert not samples.used_images() & unseen.used_images()
+        assert not used_combinations(samples) & used_combinations(unseen)
+        assert not used_images(samples) & used_images(unseen)
     assert not np.array_equal(drawn[0].images, drawn[1].images)
     assert not np.array_equal(drawn[1].images, drawn[2].images)
     assert np.array_equal(drawn[0].answers, drawn[1].answers)

@@ -184,7 +184,7 @@ def test_a_true_difference_is_found():
         folds = simulated_folds(rng, [10] * 10, 0.2, mean=0.7)
         comparison = paired_comparison(*as_mappings(folds), rounds=500)
         found += comparison.p_value <= 0.05
-        covered += comparison.interval.low <= 0.7 <= comparison.interval.high
+        covered += comparison.low <= 0.7 <= comparison.high
     assert found >= 90
     assert covered >= 88
 
@@ -224,4 +224,4 @@ def test_a_run_gone_astray_is_compared_without_a_p_value():
     comparison = paired_comparison(*as_mappings(folds))
     assert math.isnan(comparison.difference)
     assert math.isnan(comparison.p_value)
-    assert math.isnan(comparison.interval.low)
+    assert math.isnan(comparison.low)

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from unseen.learning.muon import orthogonal
 from unseen.learning.optimizers import muon
+from unseen.learning.stepwise import orthogonal
 
 
 @pytest.mark.parametrize("shape", [(8, 25), (64, 32), (16, 16)])

@@ -14,7 +14,7 @@ from conftest import write_symbols
 from unseen.errors import UnseenError
 from unseen.problem import fashion
 from unseen.problem.fashion import fashion_mnist, fetch_fashion_mnist, find_fashion_mnist
-from unseen.problem.symbols import MNIST_SHA256
+from unseen.problem.symbols import MNIST_SHA256, combined_sha256
 
 FIRST = "train-images-idx3-ubyte"
 THREE_WAYS = r"folder of its four IDX files.*dataset-fashion-mnist.*network"
@@ -309,6 +309,6 @@ def test_a_damaged_file_is_never_used(
 def test_debians_package_has_the_published_files(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fashion, "DEBIAN_FOLDER", Path("/usr/share/datasets/fashion-mnist"))
     bank = fashion_mnist()
-    assert bank.sha256 == fashion.FASHION_BANK_SHA256
+    assert bank.sha256 == combined_sha256(fashion.FASHION_SHA256)
     assert bank.train.images.shape == (60_000, 28, 28)
     assert np.array_equal(np.bincount(bank.test.labels), [1_000] * 10)

@@ -11,9 +11,8 @@ from conftest import write_idx
 from unseen.errors import UnseenError
 from unseen.problem import glyphs
 from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.symbols import MNIST_SHA256, SymbolBank, SymbolImages, from_folder
+from unseen.problem.symbols import DRAWN_SHA256, MNIST_SHA256, SymbolBank, SymbolImages, from_folder
 from unseen.problem.synthetic import (
-    DRAWN_SHA256,
     PIPS,
     PRINTED_FONTS,
     dominoes,

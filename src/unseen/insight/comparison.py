@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from unseen.errors import UnseenError
 from unseen.insight.intervals import Comparison, paired_comparison
 from unseen.insight.references import different_settings
-from unseen.insight.summary import BOOTSTRAP_DRAWS, Score, Summary, unseen_metrics
+from unseen.insight.summary import Summary, bootstrap_rounds, unseen_metrics
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def _refuse_incomparable(first: Summary, other: Summary) -> None:
         )
     if first.run == other.run:
         raise UnseenError(f"{first.run} cannot be compared with itself")
-    if not {_key(score) for score in first.scores} & {_key(score) for score in other.scores}:
+    if not {score.unit for score in first.scores} & {score.unit for score in other.scores}:
         raise UnseenError(
             f"{first.run} and {other.run} cannot be compared: they have no finished fold in common"
         )
@@ -54,21 +54,13 @@ def _shown(value: object) -> str:
 
 
 def _compare(first: Summary, other: Summary) -> RunComparison:
-    folds = {_key(score): score.fold for score in other.scores}
-    rounds = min(10_000, max(1_000, BOOTSTRAP_DRAWS // len(folds)))
-
-    def compared(measure: str) -> Comparison:
+    folds = {score.unit: score.fold for score in other.scores}
+    rounds = bootstrap_rounds(len(folds))
+    measures = {}
+    for name in unseen_metrics():
         ours, theirs = (
-            {_key(score): score.measures[measure] for score in run.scores} for run in (other, first)
+            {score.unit: score.measures[name] for score in run.scores} for run in (other, first)
         )
-        return paired_comparison(ours, theirs, folds, rounds=rounds)
-
+        measures[name] = paired_comparison(ours, theirs, folds, rounds=rounds)
     common = {score.fold for score in first.scores} & set(folds.values())
-    return RunComparison(
-        first.run, other.run, {name: compared(name) for name in unseen_metrics()}, len(common)
-    )
-
-
-def _key(score: Score) -> tuple[int, ...]:
-    """A combination in a fold: it may be unseen in several."""
-    return score.fold, score.row
+    return RunComparison(first.run, other.run, measures, len(common))

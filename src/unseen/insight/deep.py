@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from unseen.insight.error_parts import ErrorParts
@@ -42,13 +41,10 @@ def deep_of(kept: bytes | None) -> DeepFold | None:
 
 def mean_probes(folds: Sequence[DeepFold | None]) -> tuple[MeanProbe, ...]:
     """The probes of all folds, layer by layer; empty where a fold has none."""
-    known = [fold for fold in folds if fold is not None]
+    known = [fold.probes for fold in folds if fold is not None]
     if not known or len(known) < len(folds):
         return ()
     return tuple(
-        MeanProbe(
-            layer,
-            tuple(spread([*place]) for place in np.transpose([d.probes[layer] for d in known])),
-        )
-        for layer in known[0].probes
+        MeanProbe(layer, tuple(map(spread, zip(*(probes[layer] for probes in known), strict=True))))
+        for layer in known[0]
     )

@@ -17,13 +17,11 @@ Means = NDArray[np.floating]  # (n,): the mean prediction for each combination
 class DigitValues:
     """What each digit is worth in each place, in units of the answer.
 
-    The smallest digit seen in a place, most often 0, is worth 0 there; `zeros` names it. The
-    constant is the answer to all of these digits together. So if a network adds, digit d is worth
-    d; if it subtracts, d is worth -d on the right; and a shift of all answers is in the constant.
-    A value that the seen combinations do not determine is NaN.
+    The smallest digit seen in a place, most often 0, is worth 0 there; `zeros` names it. So if a
+    network adds, digit d is worth d; if it subtracts, d is worth -d on the right; and a shift of
+    all answers changes no value. A value that the seen combinations do not determine is NaN.
     """
 
-    constant: float
     values: dict[tuple[int, int], float]  # (place, digit)
     zeros: tuple[int, ...]  # by place, the digit that is worth 0
 
@@ -39,35 +37,31 @@ class Additivity:
 
     score: float
     gap: float  # root mean squared difference between the network's answers and the sums
-    combinations: int
-    left_out: int  # combinations whose sum the seen ones do not determine
 
 
 def fit_values(digits: Digits, means: Means) -> DigitValues:
     """Fit the values of digits to the mean answers to these seen combinations."""
     span = span_of(digits)
-    zeros = np.asarray([[level[0] for level in span.levels]])
     with np.errstate(all="ignore"):
         columns = span.least_squares(digits, means)
         values = np.where(span.determines_values(), columns - columns[span.smallest], np.nan)
-        constant = np.where(span.determines(zeros), span.sums(zeros, columns), np.nan)
     names = [(place, int(digit)) for place, level in enumerate(span.levels) for digit in level]
-    by_name = dict(zip(names, values.tolist(), strict=True))
-    return DigitValues(float(constant[0]), by_name, tuple(zeros[0].tolist()))
+    zeros = tuple(int(level[0]) for level in span.levels)
+    return DigitValues(dict(zip(names, values.tolist(), strict=True)), zeros)
 
 
 def additivity(digits: Digits, means: Means, seen: Mask) -> Additivity:
     """Fit the values on seen combinations, and measure how well they add up on unseen ones.
 
     A fit over all combinations would give a network that memorised correct sums a high score.
+    Combinations whose sum the seen ones do not determine are left out.
     """
     span = span_of(digits[seen])
     settled = span.determines(digits[~seen])
     with np.errstate(all="ignore"):  # a network that diverged has NaN here
         sums = span.sums(digits[~seen][settled], span.least_squares(digits[seen], means[seen]))
         said = means[~seen][settled].astype(np.float64)
-        gap = _mean((said - sums) ** 2) ** 0.5
-        return Additivity(_concordance(said, sums), gap, len(sums), len(settled) - len(sums))
+        return Additivity(_concordance(said, sums), gap=_mean((said - sums) ** 2) ** 0.5)
 
 
 def mirror_gap(digits: Digits, means: Means) -> float | None:

@@ -12,7 +12,7 @@ from unseen.experiments.fold import FoldArrays, FoldResult
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import PosedProblem, pose
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
-from unseen.insight.deep import DEEP_FILE
+from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
 from unseen.problem.symbols import symbols_sha256
 
 
@@ -24,7 +24,7 @@ class FoldEvidence:
     arrays: FoldArrays
     seen: NDArray[np.bool_]  # (combinations,)
     measurements: tuple[Measurement, ...]  # made while it learnt
-    deep: bytes | None  # computed on demand, if it was
+    deep: DeepFold | None  # computed on demand, if it was
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResu
                 f"{folder.path.name} was run with; put them back to see what it shows"
             )
         measurements = tuple(folder.measurements(result.fold))
-        deep = folder.derived(result.fold, DEEP_FILE)
+        deep = deep_of(folder.derived(result.fold, DEEP_FILE))
         folds.append(FoldEvidence(result, arrays, seen, measurements, deep))
     return Evidence(folder, experiment, posed, tuple(folds))
 
@@ -66,8 +66,9 @@ def _shows(posed: PosedProblem, arrays: FoldArrays) -> bool:
     """Whether the images of a fold's samples still show the digits of their combinations."""
     labels, table = posed.bank.test.labels, posed.combinations
     images, rows = arrays.images, arrays.combination
-    if images.max() >= len(labels) or rows.max() >= len(table.digits):
-        return False
-    return np.array_equal(labels[images], table.digits[rows]) and np.array_equal(
-        table.answers[rows], arrays.answer
+    return (
+        images.max() < len(labels)
+        and rows.max() < len(table.digits)
+        and np.array_equal(labels[images], table.digits[rows])
+        and np.array_equal(table.answers[rows], arrays.answer)
     )

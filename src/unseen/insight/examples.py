@@ -1,13 +1,11 @@
 """Samples to look at, as in the paper's tables: the first of each kind, not the best."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.experiments.posing import PosedProblem
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.problem.samples import side_by_side
 
@@ -22,7 +20,6 @@ class Example:
     picture: NDArray[np.uint8]  # (height, width)
     prediction: float
     answer: int
-    fold: int
 
 
 def example_groups(evidence: Evidence) -> dict[str, tuple[Example, ...]]:
@@ -50,27 +47,22 @@ def _alike(evidence: Evidence, count: int) -> tuple[Example, ...]:
     """Combinations of one fold that have different digits and the same answer."""
     table = evidence.posed.combinations
     for fold in evidence.folds:
-        rows = _unseen_rows(fold)
-        ordered = sorted(rows, key=lambda row: (int(table.answers[row]), row))
-        for _, alike in groupby(ordered, key=lambda row: int(table.answers[row])):
-            different = _of_different_digits(evidence.posed, alike)
+        by_answer: dict[int, dict[tuple[int, ...], int]] = {}
+        for row in np.unique(fold.arrays.combination):
+            same = by_answer.setdefault(int(table.answers[row]), {})
+            same.setdefault(tuple(sorted(table.digits[row].tolist())), int(row))
+        for _, different in sorted(by_answer.items()):
             if len(different) >= count:
-                return _first_samples(evidence, fold, different[:count])
+                return _first_samples(evidence, fold, [*different.values()][:count])
     return ()
-
-
-def _of_different_digits(posed: PosedProblem, rows: Iterable[int]) -> list[int]:
-    found: dict[tuple[int, ...], int] = {}
-    for row in rows:
-        found.setdefault(tuple(sorted(posed.combinations.digits[row].tolist())), row)
-    return [*found.values()]
 
 
 def _swapped(evidence: Evidence) -> tuple[Example, ...]:
     """A combination and its reversal, both unseen in one fold, with the same answer."""
     table = evidence.posed.combinations
     for fold in evidence.folds:
-        rows = {tuple(table.digits[row].tolist()): row for row in _unseen_rows(fold)}
+        unseen = np.unique(fold.arrays.combination).tolist()
+        rows = {tuple(table.digits[row].tolist()): row for row in unseen}
         for digits, row in rows.items():
             mirrored = rows.get(digits[::-1], row)
             if row < mirrored and table.answers[row] == table.answers[mirrored]:
@@ -94,11 +86,6 @@ def _worst(evidence: Evidence) -> tuple[Example, ...]:
     return tuple(_example(evidence, fold, sample) for _, fold, sample in largest)
 
 
-def _unseen_rows(fold: FoldEvidence) -> list[int]:
-    rows: list[int] = np.unique(fold.arrays.combination).tolist()
-    return rows
-
-
 def _first_samples(
     evidence: Evidence, fold: FoldEvidence, rows: Sequence[int]
 ) -> tuple[Example, ...]:
@@ -114,5 +101,4 @@ def _example(evidence: Evidence, fold: FoldEvidence, sample: int) -> Example:
         picture=side_by_side(symbols)[0],
         prediction=float(fold.arrays.prediction[sample]),
         answer=int(fold.arrays.answer[sample]),
-        fold=fold.result.fold,
     )

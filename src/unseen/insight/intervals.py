@@ -41,14 +41,15 @@ class Comparison:
     """
 
     difference: float
-    interval: Interval
+    low: float  # of its 95 % interval
+    high: float
     p_value: float
     combinations: int
     flipped: Literal["folds", "combinations"]
 
 
 def bootstrap_interval(
-    by_fold: Sequence[Values],
+    by_fold: Sequence[Values | Sequence[float]],
     *,
     share: bool = False,
     level: float = 0.95,
@@ -97,10 +98,9 @@ def _binomial_ends(share: float, count: int, tail: float) -> tuple[float, float]
         reach = float(tail ** (1 / count))
         return (reach, 1.0) if share else (0.0, 1 - reach)
     squared = NormalDist().inv_cdf(tail) ** 2 / count
+    middle = share + squared / 2
     half = sqrt(squared * share * (1 - share) + squared**2 / 4)
-    return (share + squared / 2 - half) / (1 + squared), (share + squared / 2 + half) / (
-        1 + squared
-    )
+    return (middle - half) / (1 + squared), (middle + half) / (1 + squared)
 
 
 def paired_comparison(
@@ -128,7 +128,8 @@ def paired_comparison(
         units = np.add.reduceat(differences, starts) if whole_folds else differences
     return Comparison(
         difference=interval.mean,
-        interval=interval,
+        low=interval.low,
+        high=interval.high,
         p_value=sign_flip_p_value(units, rounds=rounds, seed=seed),
         combinations=len(both),
         flipped="folds" if whole_folds else "combinations",

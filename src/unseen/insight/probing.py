@@ -1,6 +1,7 @@
 """Looking into the trained networks of a run, which is too slow to do for every report."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ from unseen.experiments.fold import torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.networks import load_network
 from unseen.experiments.posing import PosedProblem
-from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
+from unseen.insight.deep import DEEP_FILE, DeepFold
 from unseen.insight.error_parts import error_parts_by_row
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.learning.baselines import BASELINES
@@ -19,7 +20,6 @@ from unseen.learning.models import is_own
 from unseen.problem.identifiability import Digits
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, batches, draw_samples, render_pictures
-from unseen.problem.symbols import SymbolImages
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -50,7 +50,7 @@ def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
     if is_own(model) and own is None:
         raise SettingError("model", model, "is never run unasked; name its file.py:Class again")
     for fold in evidence.folds:
-        if deep_of(fold.deep) is None:
+        if fold.deep is None:
             yield fold.result.fold
             with torch_threads(evidence.experiment.threads):
                 found = _look_into_fold(evidence, fold, own)
@@ -64,16 +64,20 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, own: str | None) -> 
     from unseen.learning.evaluation import predict
 
     network = load_network(evidence.folder, evidence.experiment, fold.result.fold, own)
+    posed, arrays = evidence.posed, fold.arrays
 
     def answer(samples: Samples) -> NDArray[np.float32]:
         return predict(network, samples, torch.device("cpu"))
 
-    model = own or evidence.experiment.training.model
-    _check_answers(answer, evidence, fold, model)
-    posed = evidence.posed
+    some = slice(0, PROBED_AT_ONCE)
+    answered = (each[some] for each in (arrays.images, arrays.combination, arrays.answer))
+    again = answer(Samples(posed.bank.test, *answered))
+    if not np.allclose(again, arrays.prediction[some], 1e-2, 1e-2, equal_nan=True):
+        model = own or evidence.experiment.training.model
+        raise UnseenError(f"{model} no longer answers as it did when this was run")
     streams = Streams(evidence.experiment.seed, fold.result.fold)
     rows, tables = prediction_tables(answer, posed, streams, TABLE_PREDICTIONS)
-    means = fold.arrays.means
+    means = arrays.means
     if means is None:
         means = combination_means(answer, posed, streams, MEAN_SAMPLES)
     return DeepFold(
@@ -81,22 +85,6 @@ def _look_into_fold(evidence: Evidence, fold: FoldEvidence, own: str | None) -> 
         by_row=error_parts_by_row(posed.combinations, fold.seen, means, rows, tables),
         probes=probe_layers(network, posed, fold.seen, streams),
     )
-
-
-def _check_answers(
-    answer: Callable[[Samples], NDArray[np.float32]],
-    evidence: Evidence,
-    fold: FoldEvidence,
-    model: str,
-) -> None:
-    """Refuse a network that does not answer as it did in the run."""
-    arrays, some = fold.arrays, slice(0, PROBED_AT_ONCE)
-    samples = Samples(
-        evidence.posed.bank.test,
-        *(each[some] for each in (arrays.images, arrays.combination, arrays.answer)),
-    )
-    if not np.allclose(answer(samples), arrays.prediction[some], 1e-2, 1e-2, equal_nan=True):
-        raise UnseenError(f"{model} no longer answers as it did when this was run")
 
 
 def probe_layers(
@@ -107,18 +95,17 @@ def probe_layers(
     It is trained on seen combinations in training handwriting and tested on unseen ones in test
     handwriting.
     """
-    rng = streams.numpy("probes")
-    train = _some(posed, np.flatnonzero(seen), posed.bank.train, PROBE_TRAIN_SAMPLES, rng)
-    test = _some(posed, np.flatnonzero(~seen), posed.bank.test, PROBE_TEST_SAMPLES, rng)
-    train_layers, test_layers = activations(network, train), activations(network, test)
-    digits = posed.combinations.digits
-    return {
-        layer: probe(
-            train_layers[layer], digits[train.combinations],
-            test_layers[layer], digits[test.combinations],
-        )
-        for layer in train_layers
-    }  # fmt: skip
+    rng, table = streams.numpy("probes"), posed.combinations
+    drawn = []
+    for mask, handwriting, count in (
+        (seen, posed.bank.train, PROBE_TRAIN_SAMPLES),
+        (~seen, posed.bank.test, PROBE_TEST_SAMPLES),
+    ):
+        rows = np.sort(rng.permutation(np.flatnonzero(mask))[:count])
+        samples = draw_samples(table, rows, handwriting, max(1, count // len(rows)), rng)
+        drawn.append((activations(network, samples), table.digits[samples.combinations]))
+    (train, train_digits), (test, test_digits) = drawn
+    return {layer: probe(train[layer], train_digits, test[layer], test_digits) for layer in train}
 
 
 def probe(
@@ -161,19 +148,6 @@ def narrowed(activations: Activations, seed: int = 0) -> Activations:
     return mixed
 
 
-def _some(
-    posed: PosedProblem,
-    rows: NDArray[np.intp],
-    handwriting: SymbolImages,
-    count: int,
-    rng: np.random.Generator,
-) -> Samples:
-    """About `count` samples, spread over the combinations."""
-    chosen = np.sort(rng.permutation(rows)[:count])
-    each = max(1, count // len(chosen))
-    return draw_samples(posed.combinations, chosen, handwriting, each, rng)
-
-
 def activations(network: "RescaledOutput", samples: Samples) -> dict[str, NDArray[np.float32]]:
     """The outputs of every layer for each sample, very wide layers narrowed: (n, features)."""
     import torch
@@ -208,12 +182,12 @@ def activations(network: "RescaledOutput", samples: Samples) -> dict[str, NDArra
 
 def layer_names(network: "RescaledOutput") -> "dict[nn.Module, str]":
     """Every layer that changes what it is given, numbered by its kind."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     names = {}
     for module in network.modules():
         kind = type(module).__name__
         if kind in UNCHANGING or any(True for _ in module.children()):
             continue
-        counts[kind] = counts.get(kind, 0) + 1
+        counts[kind] += 1
         names[module] = f"{kind} {counts[kind]}"
     return names

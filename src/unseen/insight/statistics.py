@@ -20,7 +20,7 @@ class Spread:
 
 def spread(values: Sequence[float]) -> Spread:
     """Mean and sample standard deviation (n - 1)."""
-    with np.errstate(all="ignore"):  # a fold that went astray makes both of them no number
+    with np.errstate(all="ignore"):  # a fold that diverged makes both NaN
         deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
         return Spread(float(np.mean(values)), deviation)
 
@@ -29,10 +29,8 @@ def over_folds(results: Sequence[FoldResult]) -> dict[str, Spread]:
     """The spread of every measure; empty where no fold is done."""
     if not results:
         return {}
-    return {
-        name: spread([measures[name] for measures in map(measures_of, results)])
-        for name in measures_of(results[0])
-    }
+    measured = [measures_of(result) for result in results]
+    return {name: spread([measures[name] for measures in measured]) for name in measured[0]}
 
 
 def measures_of(result: FoldResult) -> dict[str, float]:

@@ -21,41 +21,48 @@ Answered = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fold's mean answer
 class Structure:
     """Does it add, or does it remember? Means over folds, with their spread.
 
-    `true_values` and `true_score` are the same fit to the true answers: each digit itself and 1
-    for sums, something else for operations that are not a sum of values.
+    `true_values` and `true_additivity` are the same fit to the true answers: each digit itself and
+    1 for sums, something else for operations that are not a sum of values.
     """
 
     values: dict[PlaceDigit, Spread]
     true_values: dict[PlaceDigit, float]
-    score: Spread
-    true_score: float
-    gap: Spread
-    mirror: Spread | None  # only where the true answers to (a, b) and (b, a) are the same
-    seen_bias: Spread
-    unseen_bias: Spread
+    true_additivity: float
+    additivity: Spread
+    additivity_gap: Spread
+    seen_mean_error: Spread
+    unseen_mean_error: Spread
+    mirror_gap: Spread | None  # only where the true answers to (a, b) and (b, a) are the same
+
+    @property
+    def figures(self) -> dict[str, Spread]:
+        """Everything but the values of digits, by name; no mirror gap where it is None."""
+        return {name: each for name, each in vars(self).items() if isinstance(each, Spread)}
 
 
 def structure_of(evidence: Evidence) -> Structure | None:
     """The structure of a run; None where it was not recorded or is too large to fit."""
-    table = evidence.posed.combinations
+    digits = evidence.posed.combinations.digits
+    answers = evidence.posed.combinations.answers.astype(np.float64)
     answered = [(fold.arrays.means, fold.seen) for fold in evidence.folds]
     folds = [(means, seen) for means, seen in answered if means is not None]
-    if not folds or len(folds) < len(answered) or len(table.digits) > MOST_COMBINATIONS:
+    if not folds or len(folds) < len(answered) or len(digits) > MOST_COMBINATIONS:
         return None
-    digits, answers = table.digits, table.answers
-    true_values = fit_values(digits, answers.astype(np.float64)).values
+    true_values = fit_values(digits, answers).values
     fitted = [additivity(digits, means, seen) for means, seen in folds]
-    exact = [additivity(digits, answers.astype(float), seen) for _, seen in folds]
-    biases = [bias(means, answers, seen) for means, seen in folds]
+    exact = [additivity(digits, answers, seen) for _, seen in folds]
+    errors = [bias(means, answers, seen) for means, seen in folds]
+    has_mirrors = mirror_gap(digits, answers) == 0
+    mirrored = [mirror_gap(digits, means) for means, _ in folds] if has_mirrors else []
     return Structure(
         values=_mean_values(folds, digits, true_values),
         true_values=true_values,
-        score=_spread([each.score for each in fitted]),
-        true_score=_spread([each.score for each in exact]).mean,
-        gap=_spread([each.gap for each in fitted]),
-        mirror=_mirror(folds, digits, answers),
-        seen_bias=_spread([seen for seen, _ in biases]),
-        unseen_bias=_spread([unseen for _, unseen in biases]),
+        true_additivity=_spread([each.score for each in exact]).mean,
+        additivity=_spread([each.score for each in fitted]),
+        additivity_gap=_spread([each.gap for each in fitted]),
+        seen_mean_error=_spread([seen for seen, _ in errors]),
+        unseen_mean_error=_spread([unseen for _, unseen in errors]),
+        mirror_gap=_spread([gap for gap in mirrored if gap is not None]) if has_mirrors else None,
     )
 
 
@@ -70,14 +77,6 @@ def _mean_values(
             start = true_values[place, fit.zeros[place]]
             by_digit.setdefault((place, digit), []).append(start + value)
     return {name: _spread(values) for name, values in sorted(by_digit.items())}
-
-
-def _mirror(folds: Sequence[Answered], digits: Digits, answers: NDArray[np.int32]) -> Spread | None:
-    exact = mirror_gap(digits, answers.astype(np.float64))
-    if exact is None or exact > 0:
-        return None
-    gaps = [mirror_gap(digits, means) for means, _ in folds]
-    return _spread([gap for gap in gaps if gap is not None])
 
 
 def _spread(values: Sequence[float]) -> Spread:

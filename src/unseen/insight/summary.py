@@ -1,27 +1,27 @@
 """Everything that a view says of a run, worked out once: its figures have one source."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
 from unseen.experiments.measuring import Measurement
-from unseen.insight.deep import MeanProbe, deep_of, mean_probes
+from unseen.insight.deep import MeanProbe, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.references import Reference, references
-from unseen.insight.shift import without_shift
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import Structure, structure_of
 from unseen.learning.metrics import METRICS, Metric
+from unseen.problem.samples import Combinations
 
 BOOTSTRAP_DRAWS = 10_000_000
 QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
-BAND = (0.05, 0.5, 0.95)
+BAND = (0.05, 0.95)
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,20 @@ class Score:
     mean: float  # of its answers
     samples: int
     measures: dict[str, float]  # the metrics of unseen combinations, by name
+    error_parts: ErrorParts | None  # None where its error was not split
+
+    @property
+    def unit(self) -> tuple[int, ...]:
+        """The combination in its fold: it may be unseen in several."""
+        return self.fold, self.row
 
 
 @dataclass(frozen=True)
 class Band:
-    """Where nine in ten predictions lie for an answer, and the one in their middle."""
+    """Where nine in ten predictions for an answer lie."""
 
     answer: int
     low: float
-    median: float
     high: float
 
 
@@ -65,7 +70,6 @@ class Summary:
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
     error_parts: ErrorParts | None
     images_per_place: int  # that errors were split by
-    error_parts_by_unit: dict[tuple[int, int], ErrorParts]  # by fold and row
     structure: Structure | None
     probes: tuple[MeanProbe, ...]
     baselines: dict[str, Reference]  # other than this run itself
@@ -82,36 +86,36 @@ class Summary:
 
 def sum_up(evidence: Evidence) -> Summary:
     """All figures of a run."""
-    experiment, results = evidence.experiment, evidence.results
-    scores = [score for fold in evidence.folds for score in scores_of(fold, evidence)]
-    parts_by_row, images = all_error_parts(evidence)
+    experiment, results, folds = evidence.experiment, evidence.results, evidence.folds
+    parts_by_fold, images = error_parts_by_fold(evidence)
+    scores = [
+        score
+        for fold, parts in zip(folds, parts_by_fold, strict=True)
+        for score in scores_of(fold, evidence.posed.combinations, parts)
+    ]
     found = references(evidence.folder, experiment, [result.fold for result in results])
+    digits = evidence.posed.combinations.digits
     return Summary(
         run=evidence.folder.path.name,
         experiment=experiment,
         results=tuple(results),
         fold_count=len(evidence.posed.folds),
-        places=tuple(
-            tuple(np.unique(column).tolist()) for column in evidence.posed.combinations.digits.T
-        ),
+        places=tuple(tuple(np.unique(column).tolist()) for column in digits.T),
         spreads=over_folds(results),
         scores=tuple(scores),
         intervals={name: interval(scores, metric) for name, metric in unseen_metrics().items()},
         guess=best_constant_share(evidence),
-        bands=bands_of(evidence),
+        bands=bands_of(folds),
         quadrants=quadrant_spreads(results),
-        unshifted=without_shift(evidence.folds),
-        error_parts=mean_of_folds(parts_by_row),
+        unshifted=without_shift(folds),
+        error_parts=mean_error_parts([mean_error_parts([*each.values()]) for each in parts_by_fold])
+        if all(parts_by_fold)
+        else None,
         images_per_place=images,
-        error_parts_by_unit={
-            (fold.result.fold, row): each
-            for fold, by_row in zip(evidence.folds, parts_by_row, strict=True)
-            for row, each in by_row.items()
-        },
         structure=structure_of(evidence),
-        probes=mean_probes([deep_of(fold.deep) for fold in evidence.folds]),
+        probes=mean_probes([fold.deep for fold in folds]),
         baselines={name: each for name, each in found.items() if name != experiment.training.model},
-        measurements=tuple(fold.measurements for fold in evidence.folds),
+        measurements=tuple(fold.measurements for fold in folds),
     )
 
 
@@ -120,9 +124,11 @@ def unseen_metrics() -> dict[str, Metric]:
     return {name: each for name, each in METRICS.items() if each.combinations == "unseen"}
 
 
-def scores_of(fold: FoldEvidence, evidence: Evidence) -> list[Score]:
+def scores_of(
+    fold: FoldEvidence, table: Combinations, parts: dict[int, ErrorParts]
+) -> Iterator[Score]:
     """Each unseen combination of a fold."""
-    table, arrays = evidence.posed.combinations, fold.arrays
+    arrays = fold.arrays
     rows, at = np.unique(arrays.combination, return_inverse=True)
     counts = np.bincount(at)
     with np.errstate(all="ignore"):  # a network that diverged has means that are NaN
@@ -131,32 +137,31 @@ def scores_of(fold: FoldEvidence, evidence: Evidence) -> list[Score]:
             name: np.bincount(at, metric.of_samples(arrays.prediction, arrays.answer)) / counts
             for name, metric in unseen_metrics().items()
         }
-    return [
-        Score(
+    for place, row in enumerate(rows.tolist()):
+        yield Score(
             fold=fold.result.fold,
-            row=int(row),
+            row=row,
             combination=tuple(table.digits[row].tolist()),
             answer=int(table.answers[row]),
             mean=float(means[place]),
             samples=int(counts[place]),
             measures={name: float(values[place]) for name, values in measures.items()},
+            error_parts=parts.get(row),
         )
-        for place, row in enumerate(rows)
-    ]
 
 
 def interval(scores: Sequence[Score], metric: Metric) -> Interval:
     """A metric over combinations, with its 95 % interval."""
-    by_fold = values_by_fold(scores, metric.name)
-    rounds = min(10_000, max(1_000, BOOTSTRAP_DRAWS // len(scores)))
-    return bootstrap_interval(by_fold, rounds=rounds, share=metric.unit == "share")
-
-
-def values_by_fold(scores: Sequence[Score], measure: str) -> list[NDArray[np.float64]]:
-    folds: dict[int, list[float]] = {}
+    by_fold: dict[int, list[float]] = {}
     for score in scores:
-        folds.setdefault(score.fold, []).append(score.measures[measure])
-    return [np.asarray(values, np.float64) for values in folds.values()]
+        by_fold.setdefault(score.fold, []).append(score.measures[metric.name])
+    rounds, share = bootstrap_rounds(len(scores)), metric.unit == "share"
+    return bootstrap_interval([*by_fold.values()], rounds=rounds, share=share)
+
+
+def bootstrap_rounds(combinations: int) -> int:
+    """As many rounds as take some seconds."""
+    return min(10_000, max(1_000, BOOTSTRAP_DRAWS // combinations))
 
 
 def best_constant_share(evidence: Evidence) -> float:
@@ -165,72 +170,76 @@ def best_constant_share(evidence: Evidence) -> float:
     Only an answer that a fold has seen counts there: nothing else could be given by heart.
     """
     answers = evidence.posed.combinations.answers
-    guessed: dict[int, int] = {}
+    guessed: Counter[int] = Counter()
     for fold in evidence.folds:
         unseen = answers[~fold.seen]
-        for value, count in zip(*np.unique(unseen, return_counts=True), strict=True):
-            if value in answers[fold.seen]:
-                guessed[int(value)] = guessed.get(int(value), 0) + int(count)
-    return max(guessed.values(), default=0) / sum(
-        int((~fold.seen).sum()) for fold in evidence.folds
-    )
+        guessed.update(unseen[np.isin(unseen, answers[fold.seen])].tolist())
+    asked = sum(np.count_nonzero(~fold.seen) for fold in evidence.folds)
+    return max(guessed.values(), default=0) / asked
 
 
-def bands_of(evidence: Evidence) -> tuple[Band, ...]:
+def bands_of(folds: Sequence[FoldEvidence]) -> tuple[Band, ...]:
     """For every answer, where the predictions lie, over all folds."""
-    predictions = np.concatenate([fold.arrays.prediction for fold in evidence.folds])
-    answers = np.concatenate([fold.arrays.answer for fold in evidence.folds])
+    predictions = np.concatenate([fold.arrays.prediction for fold in folds])
+    answers = np.concatenate([fold.arrays.answer for fold in folds])
     order = np.argsort(answers, kind="stable")
     values, starts = np.unique(answers[order], return_index=True)
-    bands = []
-    for value, group in zip(values, np.split(predictions[order], starts[1:]), strict=True):
-        with np.errstate(all="ignore"):
-            low, median, high = np.quantile(group.astype(np.float64), BAND).tolist()
-        bands.append(Band(int(value), low, median, high))
-    return tuple(bands)
+    groups = np.split(predictions[order].astype(np.float64), starts[1:])
+    with np.errstate(all="ignore"):
+        return tuple(
+            Band(value, *np.quantile(group, BAND).tolist())
+            for value, group in zip(values.tolist(), groups, strict=True)
+        )
 
 
 def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Spread]]:
     """Seen and unseen combinations in train and test handwriting; empty for older runs."""
     measured = [result.quadrants for result in results if result.quadrants]
-    if not measured:
-        return {}
     return {
         name: {
             measure: spread([quadrants[name][measure] for quadrants in measured])
             for measure in QUADRANT_MEASURES
         }
-        for name in QUADRANTS
+        for name in (QUADRANTS if measured else ())
     }
 
 
-def all_error_parts(evidence: Evidence) -> tuple[list[dict[int, ErrorParts]], int]:
-    """By fold and row what errors are made of, and from how many images in each place."""
-    deep = [deep_of(fold.deep) for fold in evidence.folds]
-    thorough = [each for each in deep if each is not None]
-    if len(thorough) == len(deep):
-        return [each.by_row for each in thorough], thorough[0].images
-    tables = evidence.folds[0].arrays.tables
-    images = 0 if tables is None else int(tables.shape[1])
-    return [fold_error_parts(fold, evidence) for fold in evidence.folds], images
+def without_shift(folds: Sequence[FoldEvidence]) -> dict[str, Spread]:
+    """Measures on unseen combinations, minus each fold's mean error on seen ones; {} if unknown.
 
-
-def fold_error_parts(fold: FoldEvidence, evidence: Evidence) -> dict[int, ErrorParts]:
-    """By row what a fold's errors are made of; nothing where it recorded no tables."""
-    arrays = fold.arrays
-    if arrays.means is None or arrays.table_rows is None or arrays.tables is None:
+    Switching dropout off shifts all answers of a regression network, and so does the chance of the
+    last steps. That has nothing to do with new combinations, and one number per network removes it.
+    The number is measured in training handwriting, so it could be removed before testing.
+    """
+    if not all(fold.result.quadrants for fold in folds):
         return {}
-    return error_parts_by_row(
-        evidence.posed.combinations,
-        fold.seen,
-        arrays.means,
-        arrays.table_rows,
-        arrays.tables,
-    )
+    shifts = [np.float32(fold.result.quadrants["seen_train"]["mean_error"]) for fold in folds]
+    return {
+        name: spread(
+            [
+                metric(fold.arrays.prediction - shift, fold.arrays.answer)
+                for fold, shift in zip(folds, shifts, strict=True)
+            ]
+        )
+        for name, metric in unseen_metrics().items()
+    }
 
 
-def mean_of_folds(folds: Sequence[dict[int, ErrorParts]]) -> ErrorParts | None:
-    """The mean over folds of the mean over each one's combinations; None where a fold has none."""
-    if not all(folds):
-        return None
-    return mean_error_parts([mean_error_parts([*by_row.values()]) for by_row in folds])
+def error_parts_by_fold(evidence: Evidence) -> tuple[list[dict[int, ErrorParts]], int]:
+    """By fold and row what errors are made of, and from how many images in each place.
+
+    A fold that recorded no tables has no parts.
+    """
+    deep = [fold.deep for fold in evidence.folds if fold.deep is not None]
+    if len(deep) == len(evidence.folds):
+        return [each.by_row for each in deep], deep[0].images
+    found: list[dict[int, ErrorParts]] = []
+    for fold in evidence.folds:
+        means, rows, tables = fold.arrays.means, fold.arrays.table_rows, fold.arrays.tables
+        if means is None or rows is None or tables is None:
+            found.append({})
+        else:
+            combinations = evidence.posed.combinations
+            found.append(error_parts_by_row(combinations, fold.seen, means, rows, tables))
+    tables = evidence.folds[0].arrays.tables
+    return found, 0 if tables is None else int(tables.shape[1])

@@ -19,13 +19,9 @@ def distort(symbols: Tensor, strength: float) -> Tensor:
     stretch = 1 + strength * STRETCH * torch.randn(2, count)
     shift = strength * SHIFT * torch.randn(2, count)
     cos, sin = turn.cos(), turn.sin()
-    maps = torch.stack(
-        [
-            torch.stack([stretch[0] * cos, stretch[0] * (slant * cos - sin), shift[0]], dim=1),
-            torch.stack([stretch[1] * sin, stretch[1] * (slant * sin + cos), shift[1]], dim=1),
-        ],
-        dim=1,
-    )  # (n, 2, 3)
+    across = [stretch[0] * cos, stretch[0] * (slant * cos - sin), shift[0]]
+    down = [stretch[1] * sin, stretch[1] * (slant * sin + cos), shift[1]]
+    maps = torch.stack([*across, *down], dim=1).view(count, 2, 3)
     bends = strength * BEND * torch.randn(count, 2, BENDS * BENDS)
     places = torch.cat([maps, bends], dim=2) @ _grids(height, width)  # (n, 2, height · width)
     grid = places.view(count, 2, height, width).permute(0, 2, 3, 1)
@@ -35,18 +31,9 @@ def distort(symbols: Tensor, strength: float) -> Tensor:
 @cache
 def _grids(height: int, width: int) -> Tensor:
     """What every pixel's place is made of: across, down, 1, and its share in each bend."""
-    across, down = ((torch.arange(side) + 0.5) * 2 / side - 1 for side in (width, height))
-    affine = torch.stack(
-        [
-            across.expand(height, width),
-            down[:, None].expand(height, width),
-            torch.ones(height, width),
-        ]
-    )
-    shares = functional.interpolate(
-        torch.eye(BENDS * BENDS).view(-1, 1, BENDS, BENDS),
-        (height, width),
-        mode="bilinear",
-        align_corners=True,
-    )
+    places = ((torch.arange(side) + 0.5) * 2 / side - 1 for side in (height, width))
+    down, across = torch.meshgrid(*places, indexing="ij")
+    affine = torch.stack([across, down, torch.ones(height, width)])
+    bends = torch.eye(BENDS * BENDS).view(-1, 1, BENDS, BENDS)
+    shares = functional.interpolate(bends, (height, width), mode="bilinear", align_corners=True)
     return torch.cat([affine.flatten(1), shares.flatten(1)])  # (3 + bends, height · width)

@@ -45,12 +45,10 @@ def paper(length: int, height: int, width: int, *, dropout: bool = True) -> nn.M
     _refuse_small_pictures(height, width, least=6)
     drop = Dropout if dropout else nn.Identity
     return _keras_start(
-        nn.Sequential(
-            *(nn.Conv2d(1, 32, 3), PooledConvolution(32, 64, 3), FlattenLast(), drop(0.25)),
-            *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), drop(0.5)),
-            *(nn.Linear(256, 100), nn.ReLU()),
-            nn.Linear(100, 1),
-        )
+        *(nn.Conv2d(1, 32, 3), PooledConvolution(32, 64, 3), FlattenLast(), drop(0.25)),
+        *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), drop(0.5)),
+        *(nn.Linear(256, 100), nn.ReLU()),
+        nn.Linear(100, 1),
     )
 
 
@@ -59,15 +57,12 @@ def lenet5(length: int, height: int, width: int) -> nn.Module:
     from torch import nn
 
     rows, columns = _left_after_pooling(height, width)
-    side = min(rows, columns)
-    views = (rows - side + 1) * (columns - side + 1)
+    views = abs(rows - columns) + 1  # C5 takes the largest square, at every step along the strip
     return _keras_start(
-        nn.Sequential(
-            *_lenet5_eyes(),
-            *(nn.Conv2d(16, 120, side), nn.ReLU()),
-            *(nn.Conv2d(120, 84, 1), nn.ReLU()),
-            *(nn.Flatten(), nn.Linear(84 * views, 1)),
-        )
+        *_lenet5_eyes(),
+        *(nn.Conv2d(16, 120, min(rows, columns)), nn.ReLU()),
+        *(nn.Conv2d(120, 84, 1), nn.ReLU()),
+        *(nn.Flatten(), nn.Linear(84 * views, 1)),
     )
 
 
@@ -77,12 +72,10 @@ def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
 
     rows, columns = _left_after_pooling(height, width)
     return _keras_start(
-        nn.Sequential(
-            *(*_lenet5_eyes(), nn.Flatten()),
-            *(nn.Linear(16 * rows * columns, 120), nn.ReLU()),
-            *(nn.Linear(120, 84), nn.ReLU()),
-            nn.Linear(84, 1),
-        )
+        *(*_lenet5_eyes(), nn.Flatten()),
+        *(nn.Linear(16 * rows * columns, 120), nn.ReLU()),
+        *(nn.Linear(120, 84), nn.ReLU()),
+        nn.Linear(84, 1),
     )
 
 
@@ -95,24 +88,16 @@ def lenet5_strided(
     """
     from torch import nn
 
-    _refuse_small_pictures(height, width, least=13)
-    rows, columns = (_left_after_strides(side) for side in (height, width))
-    side = min(rows, columns)
-    views = (rows - side + 1) * (columns - side + 1)
+    rows, columns = _left_after_strides(height, width)
+    views = abs(rows - columns) + 1
     first, second, third, fourth = widths
     return _keras_start(
-        nn.Sequential(
-            *(nn.Conv2d(1, first, 5, stride=2), nn.ReLU()),
-            *(nn.Conv2d(first, second, 5, stride=2), nn.ReLU()),
-            *(nn.Conv2d(second, third, side), nn.ReLU()),
-            *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
-            *(nn.Flatten(), nn.Linear(fourth * views, 1)),
-        )
+        *(nn.Conv2d(1, first, 5, stride=2), nn.ReLU()),
+        *(nn.Conv2d(first, second, 5, stride=2), nn.ReLU()),
+        *(nn.Conv2d(second, third, min(rows, columns)), nn.ReLU()),
+        *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
+        *(nn.Flatten(), nn.Linear(fourth * views, 1)),
     )
-
-
-def _left_after_strides(side: int) -> int:
-    return ((side - 5) // 2 + 1 - 5) // 2 + 1
 
 
 def towers(length: int, height: int, width: int) -> nn.Module:
@@ -139,15 +124,12 @@ def symbol_encoder(height: int, width: int, codes: int) -> nn.Module:
     """From the picture of one symbol to some numbers that say which it is."""
     from torch import nn
 
-    _refuse_small_pictures(height, width, least=13)
-    rows, columns = (_left_after_strides(side) for side in (height, width))
+    rows, columns = _left_after_strides(height, width)
     return _keras_start(
-        nn.Sequential(
-            *(nn.Conv2d(1, 16, 5, stride=2), nn.ReLU()),
-            *(nn.Conv2d(16, 32, 5, stride=2), nn.ReLU()),
-            *(nn.Flatten(), nn.Linear(32 * rows * columns, 128), nn.ReLU()),
-            nn.Linear(128, codes),
-        )
+        *(nn.Conv2d(1, 16, 5, stride=2), nn.ReLU()),
+        *(nn.Conv2d(16, 32, 5, stride=2), nn.ReLU()),
+        *(nn.Flatten(), nn.Linear(32 * rows * columns, 128), nn.ReLU()),
+        nn.Linear(128, codes),
     )
 
 
@@ -167,6 +149,11 @@ def _left_after_pooling(height: int, width: int) -> tuple[int, int]:
     return ((height - 4) // 2 - 4) // 2, ((width - 4) // 2 - 4) // 2
 
 
+def _left_after_strides(height: int, width: int) -> tuple[int, int]:
+    _refuse_small_pictures(height, width, least=13)
+    return ((height - 3) // 2 - 3) // 2, ((width - 3) // 2 - 3) // 2
+
+
 def _refuse_small_pictures(height: int, width: int, least: int) -> None:
     if min(height, width) < least:
         raise UnseenError(
@@ -175,10 +162,11 @@ def _refuse_small_pictures(height: int, width: int, least: int) -> None:
         )
 
 
-def _keras_start(model: nn.Module) -> nn.Module:
-    """Glorot-uniform weights and zero biases, Keras's defaults; torch's are others."""
+def _keras_start(*layers: nn.Module) -> nn.Module:
+    """The layers with Keras's defaults, Glorot-uniform weights and zero biases; not torch's."""
     from torch import nn
 
+    model = nn.Sequential(*layers)
     for layer in model.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
             nn.init.xavier_uniform_(layer.weight)
@@ -218,31 +206,22 @@ BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
     "paper": Network(
-        paper,
-        BLIND,
-        about="the authors' network, 5.2 million parameters",
-        revision=2,
-        uses_numba=True,
+        paper, BLIND, "the authors' network, 5.2 million parameters", revision=2, uses_numba=True
     ),
     "paper-undropped": Network(
-        partial(paper, dropout=False),
-        BLIND,
-        about="the authors' network without dropout",
+        *(partial(paper, dropout=False), BLIND, "the authors' network without dropout"),
         revision=2,
         uses_numba=True,
     ),
-    "lenet5": Network(lenet5, BLIND, about="LeNet-5, C5 a convolution as LeCun drew it"),
+    "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it"),
     "lenet5-strided": Network(
-        lenet5_strided, BLIND, about="LeNet-5 that strides instead of pooling, and narrower"
+        lenet5_strided, BLIND, "LeNet-5 that strides instead of pooling, and narrower"
     ),
     "lenet5-wide": Network(
-        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, about="the same, twice as wide"
+        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "the same, twice as wide"
     ),
-    "lenet5-dense": Network(lenet5_dense, BLIND, about="LeNet-5, flattened before C5"),
+    "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5"),
     "towers": Network(
-        towers,
-        PANEL_AWARE,
-        about="one encoder for every symbol, then sums and products",
-        revision=2,
+        towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", revision=2
     ),
 }

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import nn
 
-
-class Optimizer(Protocol):
-    """What the training loop asks of an optimiser; torch's own have it."""
-
-    param_groups: list[dict[str, Any]]
-
-    def step(self) -> Any: ...
-    def zero_grad(self, set_to_none: bool = True) -> None: ...
-    def state_dict(self) -> dict[str, Any]: ...
-    def load_state_dict(self, saved: dict[str, Any], /) -> Any: ...
+    from unseen.learning.stepwise import Optimizer
 
 
 def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Zeiler's ADADELTA with the rho and epsilon of the authors' notebook."""
-    from unseen.learning.adadelta import adadelta_step
-    from unseen.learning.stepwise import Stepwise
+    from unseen.learning.stepwise import Stepwise, adadelta_step
 
     return Stepwise(parameters, learning_rate, adadelta_step)
 
@@ -38,8 +28,7 @@ def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer
 
 def muon(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
     """Momentum made orthogonal: learns most from each sample, for a little more time a step."""
-    from unseen.learning.muon import muon_or_adam_step
-    from unseen.learning.stepwise import Stepwise
+    from unseen.learning.stepwise import Stepwise, muon_or_adam_step
 
     return Stepwise(parameters, learning_rate, muon_or_adam_step)
 
@@ -69,9 +58,6 @@ def _cosine_rise(share: float) -> float:
 
 
 OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Optimizer]] = {
-    "adadelta": adadelta,
-    "adamw": adamw,
-    "muon": muon,
-    "sgd": sgd,
+    optimizer.__name__: optimizer for optimizer in (adadelta, adamw, muon, sgd)
 }
 SCHEDULES: dict[str, Callable[[float], float]] = {"constant": constant, "one-cycle": one_cycle}

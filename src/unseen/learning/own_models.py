@@ -17,7 +17,7 @@ from unseen.errors import SettingError, UnseenError
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
-from unseen.learning.training import TrainingState, autocast, step_down
+from unseen.learning.training import TrainingState, step_down
 
 MOST_TRIED = 64  # pictures at once, where a run will show more
 
@@ -86,10 +86,7 @@ def _try_to_learn(
             if training.batch_size > 1:
                 what += ", the last of an epoch; another batch size leaves none over"
         with faults_told(what):
-            pictures = torch.rand(count, 1, height, width)
-            with autocast(training.precision, pictures.device):
-                answers = answering(pictures)
-            step_down(state, answers, torch.zeros(count), training.loss)
+            step_down(state, torch.rand(count, 1, height, width), torch.zeros(count), training)
 
 
 def _on_pictures(model: str, count: int, height: int, width: int) -> str:
@@ -143,9 +140,5 @@ def faults_told(what: str) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise
-        raise UnseenError(f"{what}: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    said = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__
+        first_line = str(error).strip().splitlines()[:1]
+        raise UnseenError(": ".join([what, type(error).__name__, *first_line])) from error

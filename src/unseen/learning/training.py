@@ -18,8 +18,9 @@ from unseen.learning.evaluation import to_input
 from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed
-from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, Optimizer
+from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
 from unseen.learning.settings import Training
+from unseen.learning.stepwise import Optimizer
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures, side_by_side
 
@@ -44,15 +45,11 @@ class TrainingState:
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
 
     def to_bytes(self) -> bytes:
-        buffer = io.BytesIO()
-        parts = {
+        parts = vars(self) | {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "losses": self.losses,
-            "seconds": self.seconds,
-            "weights_sum": self.weights_sum,
         }
-        torch.save(parts, buffer)
+        torch.save(parts, buffer := io.BytesIO())
         return buffer.getvalue()
 
     def restore(self, saved: bytes) -> None:
@@ -106,8 +103,7 @@ def start_training(
         network = find_network(training.model).build(length, height, length * symbol_width)
     mean, spread = 0.0, 1.0
     if training.scale_answers:
-        mean = float(samples.answers.mean())
-        spread = float(samples.answers.std()) or 1.0
+        mean, spread = float(samples.answers.mean()), float(samples.answers.std()) or 1.0
     model = laid_out_for_speed(RescaledOutput(network, mean, spread).to(device))
     optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
     return TrainingState(model, optimizer)
@@ -138,17 +134,12 @@ def train(
             state.model.train()
             with seeded(streams.integer("dropout", epoch, part), device):
                 while step < last_step:
-                    rate = SCHEDULES[training.schedule](
-                        (epoch - 1 + step / steps) / training.epochs
-                    )
-                    set_learning_rate(state.optimizer, training.learning_rate * rate)
+                    progress = (epoch - 1 + step / steps) / training.epochs
+                    rate = training.learning_rate * SCHEDULES[training.schedule](progress)
+                    set_learning_rate(state.optimizer, rate)
                     rows = order[step * training.batch_size : (step + 1) * training.batch_size]
                     pictures = training_pictures(samples, rows, training.distortion, device)
-                    with autocast(training.precision, device):
-                        predictions = state.model(pictures)
-                    error = step_down(
-                        state, predictions, answers[torch.from_numpy(rows)], training.loss
-                    )
+                    error = step_down(state, pictures, answers[torch.from_numpy(rows)], training)
                     part_error += error * len(rows)
                     step += 1
             squared_error += float(part_error)
@@ -176,14 +167,15 @@ def training_pictures(
     return pictures.unsqueeze(1)
 
 
-def autocast(precision: str, device: torch.device) -> torch.autocast:
-    """The precision of the network's own arithmetic; weights and errors stay fp32."""
-    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
-
-
-def step_down(state: TrainingState, predictions: Tensor, answers: Tensor, loss: str) -> Tensor:
+def step_down(
+    state: TrainingState, pictures: Tensor, answers: Tensor, training: Training
+) -> Tensor:
     """One step down the loss of a batch; returns its mean squared error, whatever the loss is."""
-    LOSSES[loss](predictions, answers, state.model.spread).backward()  # type: ignore[no-untyped-call]
+    bf16 = training.precision == "bf16"  # the network's own arithmetic; weights and errors are fp32
+    with torch.autocast(pictures.device.type, torch.bfloat16, enabled=bf16):
+        predictions = state.model(pictures)
+    loss = LOSSES[training.loss](predictions, answers, state.model.spread)
+    loss.backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
     # at once, and not before the next: kept gradients would lie between other things
     state.optimizer.zero_grad(set_to_none=True)

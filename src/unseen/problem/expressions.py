@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
+from unseen.problem.samples import batches
 
 LETTERS = "abcdefghijklmnopqrst"  # a is the first symbol
 LARGEST_ANSWER = 2**24  # up to here float32, in which networks answer, has every integer
@@ -26,6 +27,7 @@ ANSWERED_AT_ONCE = 50_000
 
 HINT = 'say it as "a*b + c", with + - * / // % **, abs, min, max'
 
+Digits = NDArray[np.int64]  # (n, length)
 Values = NDArray[Any]  # (n,) int64 where that is exact, else Python's integers and fractions
 
 
@@ -36,48 +38,37 @@ class Expression:
     text: str  # as Python spaces it, so that "a*b" and "a * b" are the same
     tree: ast.expr = field(repr=False, compare=False)
 
-    def answers(self, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+    def answers(self, digits: Digits) -> NDArray[np.int64]:
         """The answer of each combination, (n, length) -> (n,), or an error that names one."""
         answers = np.empty(len(digits), np.int64)
-        for start in range(0, len(digits), ANSWERED_AT_ONCE):
-            here = slice(start, start + ANSWERED_AT_ONCE)
-            answers[here] = _answers(self.tree, digits[here])
+        for part in batches(len(digits), ANSWERED_AT_ONCE):
+            answers[part] = _answers(self.tree, digits[part])
         return answers
 
 
 def parse_expression(text: str, length: int) -> Expression:
     """The expression that a text says, for combinations of a length; nothing in it is ever run."""
     text = text.strip()
-    _check_characters(text)
-    tree = _syntax_tree(text)
-    _check_tree(tree, text, length)
-    return Expression(ast.unparse(tree), tree)
-
-
-def _check_characters(text: str) -> None:
     if not text:
-        raise _refusal(text, "it is empty")
+        raise _no_arithmetic(text, "it is empty")
     # spaces aside: the text that a run records is spaced, and has to be read again
     count = len(text.replace(" ", ""))
     if count > MOST_CHARACTERS:
-        raise UnseenError(
-            f"operation {_short(text)!r} is too long: {count:,} characters, "
-            f"but the most is {MOST_CHARACTERS}"
-        )
+        fault = f" is too long: {count:,} characters, but the most is {MOST_CHARACTERS}"
+        raise _refusal(text, fault)
     for character in text:
         # Python would take ａ for a, and leave out what follows a #
         if not (character.isascii() and character.isprintable()) or character == "#":
-            raise _refusal(text, f"{character!r} is not allowed")
-
-
-def _syntax_tree(text: str) -> ast.expr:
+            raise _no_arithmetic(text, f"{character!r} is not allowed")
     try:
         with warnings.catch_warnings(action="ignore"):
-            return ast.parse(text, mode="eval").body
+            tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        raise _refusal(text, error.msg.split(".")[0]) from error
+        raise _no_arithmetic(text, error.msg.split(".")[0]) from error
     except (ValueError, MemoryError, RecursionError) as error:
-        raise _refusal(text, "it is too nested to read") from error
+        raise _no_arithmetic(text, "it is too nested to read") from error
+    _check_tree(tree, text, length)
+    return Expression(ast.unparse(tree), tree)
 
 
 def _check_tree(tree: ast.expr, text: str, length: int) -> None:
@@ -86,9 +77,10 @@ def _check_tree(tree: ast.expr, text: str, length: int) -> None:
     while level:
         count += len(level)
         if depth > MOST_DEPTH or count > MOST_PARTS:
-            raise UnseenError(
-                f"operation {_short(text)!r} is too complicated: at most {MOST_DEPTH} operations "
-                f"within one another, and {MOST_PARTS} numbers, letters and operations in all"
+            raise _refusal(
+                text,
+                f" is too complicated: at most {MOST_DEPTH} operations within one another, "
+                f"and {MOST_PARTS} numbers, letters and operations in all",
             )
         level = [part for node in level for part in _parts(node, text, length)]
         depth += 1
@@ -96,9 +88,16 @@ def _check_tree(tree: ast.expr, text: str, length: int) -> None:
 
 def _parts(node: ast.expr, text: str, length: int) -> list[ast.expr]:
     """What a node is made of, if it is one that arithmetic has."""
+    source = _source(node, text)
     match node:
-        case ast.Constant() | ast.Name():
-            _check_leaf(node, text, length)
+        case ast.Name(id=name):
+            _check_letter(name, text, length)
+            return []
+        case ast.Constant(value=number):
+            if type(number) is not int:
+                raise _no_arithmetic(text, f"{source} is no integer")
+            if number > LARGEST_ANSWER:
+                raise _refusal(text, f": {source} is beyond {_limit(LARGEST_ANSWER)}")
             return []
         case ast.UnaryOp(op=ast.UAdd() | ast.USub()):
             return [node.operand]
@@ -109,54 +108,43 @@ def _parts(node: ast.expr, text: str, length: int) -> list[ast.expr]:
         case ast.Call(func=ast.Name(id=name), keywords=[]):
             _check_call(name, len(node.args), text)
             return node.args
-    raise _refusal(text, f"{_source(node, text)!r} is not allowed")
-
-
-def _check_leaf(node: ast.Constant | ast.Name, text: str, length: int) -> None:
-    if isinstance(node, ast.Name):
-        _check_letter(node.id, text, length)
-    elif type(node.value) is not int:
-        raise _refusal(text, f"{_source(node, text)} is no integer")
-    elif node.value > LARGEST_ANSWER:
-        raise UnseenError(
-            f"operation {_short(text)!r}: {_source(node, text)} is beyond {_limit(LARGEST_ANSWER)}"
-        )
+    raise _no_arithmetic(text, f"{source!r} is not allowed")
 
 
 def _check_letter(name: str, text: str, length: int) -> None:
-    letters = LETTERS[:length]
+    letters = ", ".join(LETTERS[:length])
     if len(name) != 1 or name not in LETTERS:
-        raise _refusal(text, f"{_short(name)!r} is no symbol's letter ({', '.join(letters)})")
-    if name not in letters:
-        place = LETTERS.index(name) + 1
+        raise _no_arithmetic(text, f"{_short(name)!r} is no symbol's letter ({letters})")
+    place = LETTERS.index(name) + 1
+    if place > length:
         ordinal = {2: "2nd", 3: "3rd"}.get(place, f"{place}th")
-        raise UnseenError(
-            f"operation {_short(text)!r}: {name} is the {ordinal} symbol, "
-            f"but pictures have {length} ({', '.join(letters)})"
-        )
+        fault = f": {name} is the {ordinal} symbol, but pictures have {length} ({letters})"
+        raise _refusal(text, fault)
 
 
 def _check_exponent(node: ast.expr, text: str) -> None:
     value = node.value if isinstance(node, ast.Constant) else None
     if type(value) is not int or value > LARGEST_EXPONENT:
-        raise UnseenError(
-            f"operation {_short(text)!r}: {_source(node, text)!r} is no exponent; "
-            f"those are the integers from 0 to {LARGEST_EXPONENT}"
-        )
+        allowed = f"those are the integers from 0 to {LARGEST_EXPONENT}"
+        raise _refusal(text, f": {_source(node, text)!r} is no exponent; {allowed}")
 
 
 def _check_call(name: str, count: int, text: str) -> None:
     if name not in FUNCTIONS:
         known = ", ".join(FUNCTIONS)
-        raise _refusal(text, f"{_short(name)!r} is no function there (known: {known})")
+        raise _no_arithmetic(text, f"{_short(name)!r} is no function there (known: {known})")
     if name == "abs" and count != 1:
-        raise _refusal(text, f"abs takes one number, not {count}")
+        raise _no_arithmetic(text, f"abs takes one number, not {count}")
     if name != "abs" and count < 2:
-        raise _refusal(text, f"{name} takes two or more numbers, not {count}")
+        raise _no_arithmetic(text, f"{name} takes two or more numbers, not {count}")
 
 
-def _refusal(text: str, reason: str) -> UnseenError:
-    return UnseenError(f"operation {_short(text)!r} is no arithmetic expression: {reason}; {HINT}")
+def _no_arithmetic(text: str, reason: str) -> UnseenError:
+    return _refusal(text, f" is no arithmetic expression: {reason}; {HINT}")
+
+
+def _refusal(text: str, fault: str) -> UnseenError:
+    return UnseenError(f"operation {_short(text)!r}{fault}")
 
 
 def _source(node: ast.expr, text: str) -> str:
@@ -172,7 +160,7 @@ def _limit(largest: int) -> str:
     return f"± 2^{largest.bit_length() - 1} = {largest:,}"
 
 
-def _answers(tree: ast.expr, digits: NDArray[np.int64]) -> NDArray[np.int64]:
+def _answers(tree: ast.expr, digits: Digits) -> NDArray[np.int64]:
     values = _values(tree, digits)
     if values.dtype == object:
         fractional = [value.denominator != 1 for value in values.tolist()]
@@ -181,7 +169,7 @@ def _answers(tree: ast.expr, digits: NDArray[np.int64]) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _values(node: ast.expr, digits: NDArray[np.int64]) -> Values:
+def _values(node: ast.expr, digits: Digits) -> Values:
     match node:
         case ast.Constant(value=int(number)):
             return np.full(len(digits), number, np.int64)
@@ -190,25 +178,19 @@ def _values(node: ast.expr, digits: NDArray[np.int64]) -> Values:
         case ast.UnaryOp(op=sign, operand=operand):
             values = _intermediate(operand, digits)
             return -values if isinstance(sign, ast.USub) else values
-        case ast.BinOp():
-            return _combined(node, digits)
-        case ast.Call(func=ast.Name(id="abs"), args=[argument]):
-            return np.abs(_intermediate(argument, digits))
+        case ast.BinOp(op=sign):
+            left, right = _intermediate(node.left, digits), _intermediate(node.right, digits)
+            if isinstance(sign, ast.Div | ast.FloorDiv | ast.Mod):
+                _refuse(node, digits, right == 0, "divides by zero")
+            if not _fits_int64(sign, left, right):
+                left = left.astype(object)
+            return OPERATORS[type(sign)](left, right)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            return reduce(FUNCTIONS[name], (_intermediate(each, digits) for each in arguments))
+            return FUNCTIONS[name](*(_intermediate(each, digits) for each in arguments))
     raise TypeError(f"not checked: {ast.dump(node)}")
 
 
-def _combined(node: ast.BinOp, digits: NDArray[np.int64]) -> Values:
-    left, right = _intermediate(node.left, digits), _intermediate(node.right, digits)
-    if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
-        _refuse(node, digits, right == 0, "divides by zero")
-    if not _fits_int64(node.op, left, right):
-        left = left.astype(object)
-    return OPERATORS[type(node.op)](left, right)
-
-
-def _intermediate(node: ast.expr, digits: NDArray[np.int64]) -> Values:
+def _intermediate(node: ast.expr, digits: Digits) -> Values:
     """Values to go on from: within limits, or powers of powers would fill the memory."""
     values = _values(node, digits)
     if values.dtype == object:
@@ -233,7 +215,7 @@ def _divided(left: Values, right: Values) -> Values:
     return np.array([*map(Fraction, left.tolist(), right.tolist())], object)
 
 
-def _refuse_beyond(node: ast.expr, digits: NDArray[np.int64], values: Values, largest: int) -> None:
+def _refuse_beyond(node: ast.expr, digits: Digits, values: Values, largest: int) -> None:
     if values.dtype == object:
         sizes = [max(abs(value.numerator), value.denominator) for value in values.tolist()]
         beyond = np.array([size > largest for size in sizes])
@@ -248,14 +230,12 @@ def _refuse_beyond(node: ast.expr, digits: NDArray[np.int64], values: Values, la
         )
 
 
-def _refuse(
-    node: ast.expr, digits: NDArray[np.int64], wrong: NDArray[np.bool_], fault: str
-) -> None:
+def _refuse(node: ast.expr, digits: Digits, wrong: NDArray[np.bool_], fault: str) -> None:
     for row in np.flatnonzero(wrong)[:1]:
         raise UnseenError(f"{ast.unparse(node)} {fault} for {_named(digits[row])}")
 
 
-def _named(combination: NDArray[np.int64]) -> str:
+def _named(combination: Digits) -> str:
     return f"({', '.join(map(str, combination.tolist()))})"
 
 
@@ -270,6 +250,6 @@ OPERATORS: dict[type[ast.operator], Callable[[Values, Values], Values]] = {
 }
 FUNCTIONS: dict[str, Callable[..., Values]] = {
     "abs": np.abs,
-    "min": np.minimum,
-    "max": np.maximum,
+    "min": lambda *values: reduce(np.minimum, values),
+    "max": lambda *values: reduce(np.maximum, values),
 }

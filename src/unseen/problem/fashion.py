@@ -6,8 +6,9 @@ import io
 import os
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import closing
+from functools import partial
 from http.client import HTTPException
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 from urllib.error import HTTPError, URLError
@@ -18,7 +19,7 @@ from platformdirs import user_cache_path
 
 from unseen.errors import UnseenError
 from unseen.files import make_folder, write_whole
-from unseen.problem.symbols import SymbolBank, combined_sha256, read_bank
+from unseen.problem.symbols import SymbolBank, published_bank
 
 # of the raw bytes, as for MNIST
 FASHION_SHA256 = {
@@ -27,7 +28,6 @@ FASHION_SHA256 = {
     "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
     "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
 }
-FASHION_BANK_SHA256 = combined_sha256(FASHION_SHA256)
 
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 # The second is not encrypted, and need not be: what counts is the sum of what comes.
@@ -74,15 +74,7 @@ def fashion_mnist() -> SymbolBank:
         remedy = "install Debian's package dataset-fashion-mnist again"
     else:
         remedy = "delete it, and the next run downloads it again"
-    paths = _paths(folder)
-    try:
-        bank, sums = read_bank(paths)
-    except UnseenError as error:
-        raise UnseenError(f"{error}; {remedy}") from error
-    for name, expected in FASHION_SHA256.items():
-        if sums[name] != expected:
-            raise UnseenError(f"{paths[name]} is not the published file; {remedy}")
-    return bank
+    return published_bank(folder, FASHION_SHA256, remedy)
 
 
 def fetch_fashion_mnist() -> Iterator[News]:
@@ -126,37 +118,26 @@ def _download(name: str) -> Generator[News, None, bytes]:
 
 def _read(address: str, name: str) -> Generator[News, None, bytes]:
     """All that an address sends, unless that is too much or too little."""
-    received, promised = bytearray(), 0
-    with closing(_chunks(address)) as chunks:
-        for chunk, promised in chunks:
-            received += chunk
-            if max(len(received), promised) > LARGEST_DOWNLOAD_BYTES:
-                raise _MirrorError(f"sends more than {LARGEST_DOWNLOAD_BYTES:,} bytes")
-            yield name, len(received), promised
-    if len(received) < promised:
-        raise _MirrorError(f"broke off after {len(received):,} of {promised:,} bytes")
-    return bytes(received)
-
-
-def _chunks(address: str) -> Generator[tuple[bytes, int], None, None]:
-    """What an address sends, as it comes, with how many bytes it promised (0: not said)."""
+    received = bytearray()
     try:
         with urlopen(address, timeout=TIMEOUT_SECONDS) as response:
             promised = response.length or 0
-            yield b"", promised
-            while chunk := response.read1(CHUNK_BYTES):
-                yield chunk, promised
+            # nothing first: so the size is told, and checked, before the first byte comes
+            for chunk in chain([b""], iter(partial(response.read1, CHUNK_BYTES), b"")):
+                received += chunk
+                if max(len(received), promised) > LARGEST_DOWNLOAD_BYTES:
+                    raise _MirrorError(f"sends more than {LARGEST_DOWNLOAD_BYTES:,} bytes")
+                yield name, len(received), promised
     except HTTPError as error:
         error.close()
         raise _MirrorError(f"HTTP status {error.code}") from error
     except (OSError, HTTPException, ValueError) as error:  # ValueError: sent on to a bad address
-        raise _MirrorError(_in_one_line(error)) from error
-
-
-def _in_one_line(error: Exception) -> str:
-    cause = error.reason if isinstance(error, URLError) else error
-    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-    return " ".join(text.split())
+        cause = error.reason if isinstance(error, URLError) else error
+        text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
+        raise _MirrorError(" ".join(text.split())) from error
+    if len(received) < promised:
+        raise _MirrorError(f"broke off after {len(received):,} of {promised:,} bytes")
+    return bytes(received)
 
 
 def _raw_sha256(packed: BinaryIO) -> str:

@@ -42,10 +42,9 @@ def digit_curves(font: str) -> list[Reals]:
 
 def _outline(glyph: Any, glyphs: Any) -> Reals:
     points, ends, flags = glyph.getCoordinates(glyphs)
-    ends = [end + 1 for end in ends]
     places, on_curve = np.array(points, np.float64), np.array(flags, np.uint8) & 1 == 1
-    contours = [slice(*bounds) for bounds in zip([0, *ends], ends, strict=False)]
-    return np.concatenate([_curves(places[part], on_curve[part]) for part in contours])
+    contours = (np.split(each, [end + 1 for end in ends[:-1]]) for each in (places, on_curve))
+    return np.concatenate([*map(_curves, *contours)])
 
 
 def _curves(points: Reals, on_curve: NDArray[np.bool_]) -> Reals:
@@ -98,5 +97,4 @@ def _inside(points: Reals) -> NDArray[np.bool_]:
     winding = np.zeros((CELLS, CELLS + 1), np.int8)
     column = np.clip(np.ceil(crossing - 0.5), 0, CELLS).astype(np.intp)
     np.add.at(winding, (row, column), np.where(y1 > y0, 1, -1).astype(np.int8))
-    inside: NDArray[np.bool_] = np.cumsum(winding, axis=1)[:, :-1] != 0
-    return inside
+    return np.asarray(np.cumsum(winding, axis=1)[:, :-1] != 0)

@@ -36,12 +36,16 @@ class SeenSpan:
         sizes = [len(level) for level in self.levels]
         return np.repeat(np.cumsum(sizes) - sizes, sizes)
 
+    def has_seen(self, digits: Digits) -> Mask:
+        """For each combination and place, whether its digit was seen there."""
+        columns = zip(digits.T, self.levels, strict=True)
+        return np.stack([np.isin(column, level) for column, level in columns], axis=1)
+
     def determines(self, digits: Digits) -> Mask:
         """Whether each combination's answer is determined; never where it has an unseen digit."""
-        met = [np.isin(*columns) for columns in zip(digits.T, self.levels, strict=True)]
         left_open = sum(self.free[column] for column in _columns(digits, self.levels))
-        settled: Mask = np.all(np.abs(left_open) < LARGEST_ROUNDING, axis=1) & np.all(met, axis=0)
-        return settled
+        settled = np.all(np.abs(left_open) < LARGEST_ROUNDING, axis=1)
+        return np.asarray(settled & self.has_seen(digits).all(axis=1))
 
     def determines_values(self) -> Mask:
         """For each column, whether its value less that of the smallest digit is determined."""
@@ -52,8 +56,7 @@ class SeenSpan:
         """The value of each column, for sums nearest to these answers to the seen combinations."""
         columns = _columns(seen, self.levels)
         targets = sum(np.bincount(column, answers, len(self.free)) for column in columns)
-        values: Floats = self.known @ (self.known.T @ targets / self.eigenvalues)
-        return values
+        return np.asarray(self.known @ (self.known.T @ targets / self.eigenvalues))
 
     def sums(self, digits: Digits, values: Floats) -> Floats:
         """The sum of the values of each combination's digits."""

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
 
-UNSIGNED_BYTE = 0x08
+MAGIC = (0, 0, 0x08)  # 0x08: of unsigned bytes; the number of dimensions follows
 # Far above any symbol set there is, and low enough for a laptop to survive a lying header.
 LARGEST_FILE_BYTES = 2 * 1024**3
 
-Bytes = np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
+Bytes = NDArray[np.uint8]
 
 
 def read_idx(path: Path, dimensions: int) -> tuple[str, Bytes]:
@@ -25,16 +26,25 @@ def read_idx(path: Path, dimensions: int) -> tuple[str, Bytes]:
         with path.open("rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if compressed else path.open("rb") as file:
-            return _parse(cast(BinaryIO, file), path, dimensions)
+            array = _parse(cast(BinaryIO, file), path, dimensions)
     except (OSError, EOFError, zlib.error) as error:
         # EOFError and zlib.error: a gzip stream that was cut or scrambled
         reason = getattr(error, "strerror", None) or f"its compression is damaged ({error})"
         raise UnseenError(f"cannot read {path}: {reason}") from error
+    return idx_sha256(array), array
 
 
-def _parse(file: BinaryIO, path: Path, dimensions: int) -> tuple[str, Bytes]:
+def idx_sha256(array: Bytes) -> str:
+    """The SHA-256 of an array as an IDX file."""
+    shape = struct.pack(f">{array.ndim}I", *array.shape)
+    digest = hashlib.sha256(bytes([*MAGIC, array.ndim]) + shape)
+    digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _parse(file: BinaryIO, path: Path, dimensions: int) -> Bytes:
     header = file.read(4 + 4 * dimensions)
-    magic = bytes([0, 0, UNSIGNED_BYTE, dimensions])
+    magic = bytes([*MAGIC, dimensions])
     if not header:
         raise UnseenError(f"{path} is empty: there is not one byte in it")
     if header[:4] != magic:
@@ -54,9 +64,7 @@ def _parse(file: BinaryIO, path: Path, dimensions: int) -> tuple[str, Bytes]:
     if len(body) != expected:
         fault = "truncated" if len(body) < expected else "longer than its header says"
         raise UnseenError(f"{path} is {fault}: {_times(shape)} bytes were promised")
-    digest = hashlib.sha256(header)
-    digest.update(body)  # apart: together they would be in memory twice
-    return digest.hexdigest(), np.frombuffer(body, np.uint8).reshape(shape)
+    return np.frombuffer(body, np.uint8).reshape(shape)
 
 
 def _times(shape: tuple[int, ...]) -> str:

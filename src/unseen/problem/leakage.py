@@ -83,9 +83,14 @@ def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np
 
 def rule_of(table: Combinations) -> Rule | None:
     """Whether every answer is a sum, or a product, of one number for each digit in each place."""
-    if is_additive(table):
+    answers = table.answers
+    first = int(answers[0])
+    if np.array_equal(answers, first + sum(line - first for line in _lines(table, 0))):
         return "additive"
-    return "multiplicative" if is_multiplicative(table) else None
+    row = int(answers.argmax() if answers.max() > 0 else answers.argmin())  # of one that is not 0
+    product = reduce(mul, (line.astype(object) for line in _lines(table, row)))
+    scale = int(answers[row]) ** (table.digits.shape[1] - 1)
+    return "multiplicative" if np.array_equal(product, answers.astype(object) * scale) else None
 
 
 def multiplicatively_determined(
@@ -97,14 +102,12 @@ def multiplicatively_determined(
     zero in its place once a seen answer with it is not zero. An unseen answer is known to be zero
     if some seen zero has only digits that it has itself or that are known not to be worth zero.
     """
-    factors = seen[answers != 0]
-    determined = np.zeros(len(unseen), bool)
+    factors, zeros = seen[answers != 0], seen[answers == 0]
     if len(factors) == 0:
-        return determined
-    connected = _known_factors(unseen, factors).all(axis=1)
-    determined[connected] = span_of(factors).determines(unseen[connected])
-    zeros = seen[answers == 0]
-    zeros = np.where(_known_factors(zeros, factors), ANY_FACTOR, zeros)
+        return np.zeros(len(unseen), bool)
+    span = span_of(factors)
+    determined = span.determines(unseen)
+    zeros = np.where(span.has_seen(zeros), ANY_FACTOR, zeros)
     while len(zeros):
         fixed = zeros != ANY_FACTOR
         places = fixed[fixed.sum(axis=1).argmin()]  # of a zero that says most
@@ -112,29 +115,6 @@ def multiplicatively_determined(
         determined |= _are_among(unseen[:, places], least)
         zeros = zeros[~_are_among(zeros[:, places], least)]
     return determined
-
-
-def _known_factors(digits: NDArray[np.int64], factors: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For each combination and place, whether some row of factors has its digit there."""
-    return np.stack(
-        [np.isin(*columns) for columns in zip(digits.T, factors.T, strict=True)], axis=1
-    )
-
-
-def is_additive(table: Combinations) -> bool:
-    """Whether every answer is a sum of one number for each digit in each place."""
-    first = int(table.answers[0])
-    return np.array_equal(table.answers, first + sum(line - first for line in _lines(table, 0)))
-
-
-def is_multiplicative(table: Combinations) -> bool:
-    """Whether every answer is a product of one number for each digit in each place."""
-    if not table.answers.any():
-        return False  # a sum already
-    row = int(table.answers.argmax() if table.answers.max() > 0 else table.answers.argmin())
-    product = reduce(mul, (line.astype(object) for line in _lines(table, row)))
-    scale = int(table.answers[row]) ** (table.digits.shape[1] - 1)
-    return np.array_equal(product, table.answers.astype(object) * scale)
 
 
 def _lines(table: Combinations, row: int) -> Iterator[NDArray[np.int64]]:

@@ -29,28 +29,26 @@ SIGNS = {label: sign for sign, label in SIGN_LABELS.items()}
 class Operation:
     """The answers to a table of all combinations, and the signs that stand between their digits."""
 
+    text: str  # the same for the same operation, however it was spaced
     answers: Callable[[Digits], Answers]
     signs: tuple[str, ...] = ()
 
 
 def add(digits: Digits) -> Answers:
     """The sum of the digits, as in the paper."""
-    total: Answers = digits.sum(axis=1)
-    return total
+    return np.asarray(digits.sum(axis=1))
 
 
 def subtract(digits: Digits) -> Answers:
     """The first digit less all the others."""
-    difference: Answers = digits[:, 0] - digits[:, 1:].sum(axis=1)
-    return difference
+    return np.asarray(digits[:, 0] - digits[:, 1:].sum(axis=1))
 
 
 def multiply(digits: Digits) -> Answers:
     """The product of the digits."""
     # in floats, where what is beyond all limits stays so; as integers it would wrap around
     exact = np.minimum(digits.prod(axis=1, dtype=np.float64), 2 * LARGEST_ANSWER)
-    product: Answers = exact.astype(np.int64)
-    return product
+    return np.asarray(exact.astype(np.int64))
 
 
 def shown(signs: tuple[str, ...]) -> Operation:
@@ -61,23 +59,22 @@ def shown(signs: tuple[str, ...]) -> Operation:
         which = [combinations[:, 1] == SIGN_LABELS[sign] for sign in signs]
         return np.select(which, [OPERATIONS[SIGNED[sign]](digits) for sign in signs])
 
-    return Operation(answers, signs)
+    return Operation("shown:" + ",".join(signs), answers, signs)
 
 
 def random_table(seed: int) -> Operation:
     """The sums of all combinations in random order, so that answers can only be memorised."""
 
-    def answers(digits: Digits) -> Answers:
-        return np.random.RandomState(seed).permutation(add(digits))
-
-    return Operation(answers)
+    return Operation(
+        f"table:{seed}", lambda digits: np.random.RandomState(seed).permutation(add(digits))
+    )
 
 
 def parse_operation(text: str, length: int) -> Operation:
     """The operation that a text asks for, on this many digits."""
     kind, colon, rest = text.partition(":")
     if text in OPERATIONS:
-        return Operation(OPERATIONS[text])
+        return Operation(text, OPERATIONS[text])
     if colon and kind == "shown":
         if length != 2:
             raise UnseenError(f"a sign is shown between two digits; these are {length}")
@@ -85,26 +82,18 @@ def parse_operation(text: str, length: int) -> Operation:
     if colon and kind == "table":
         return random_table(_seed(rest))
     if text.isidentifier() and len(text) > 1:
-        known = ", ".join(OPERATIONS)
         raise UnseenError(
-            f"unknown operation {text!r}; known: {known}, shown:+,-,*, table:SEED, "
-            'or an expression such as "a*b + 2"'
+            f"unknown operation {text!r}; known: {', '.join(OPERATIONS)}, shown:+,-,*, "
+            'table:SEED, or an expression such as "a*b + 2"'
         )
-    return Operation(parse_expression(text, length).answers)
+    expression = parse_expression(text, length)
+    return Operation(expression.text, expression.answers)
 
 
 def canonical_operation(text: str) -> str:
     """The same text for the same operation, however it is spaced."""
     text = text.strip()
-    kind, colon, rest = text.partition(":")
-    if text in OPERATIONS:
-        return text
-    if colon and kind == "shown":
-        return "shown:" + ",".join(_signs(rest))
-    if colon and kind == "table":
-        return f"table:{_seed(rest)}"
-    parse_operation(text, LONGEST)
-    return parse_expression(text, LONGEST).text
+    return parse_operation(text, 2 if text.startswith("shown:") else LONGEST).text
 
 
 def spelled(combination: Iterable[int]) -> list[int | str]:
@@ -126,8 +115,6 @@ def _seed(text: str) -> int:
 
 
 OPERATIONS: dict[str, Callable[[Digits], Answers]] = {
-    "add": add,
-    "subtract": subtract,
-    "multiply": multiply,
+    operation.__name__: operation for operation in (add, subtract, multiply)
 }
 SIGNED = {"+": "add", "-": "subtract", "*": "multiply"}

@@ -33,14 +33,6 @@ class Samples:
     def __len__(self) -> int:
         return len(self.answers)
 
-    def used_images(self) -> set[int]:
-        """The numbers, in the whole bank, of all images that stand in some sample."""
-        return set(self.symbols.numbers[np.unique(self.images)].tolist())
-
-    def used_combinations(self) -> set[int]:
-        """The rows of all combinations that have some sample."""
-        return set(np.unique(self.combinations).tolist())
-
     def some(self, rows: NDArray[np.intp]) -> "Samples":
         """The samples of the given rows."""
         return Samples(self.symbols, self.images[rows], self.combinations[rows], self.answers[rows])
@@ -66,8 +58,7 @@ def draw_samples(
 
 def render_pictures(samples: Samples, rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.uint8]:
     """The pictures of some samples, digits side by side: (n, height, length · width)."""
-    pictures: NDArray[np.uint8] = side_by_side(samples.symbols.images[samples.images[rows]])
-    return pictures
+    return np.asarray(side_by_side(samples.symbols.images[samples.images[rows]]))
 
 
 def side_by_side(symbols: Any) -> Any:

@@ -1,8 +1,8 @@
 """Splits: which combinations are seen in training, and which are not.
 
 A split is a function of all combinations, a seed and how many should be unseen in a fold (None:
-as many as the split chooses). It returns the unseen rows of each fold, in order. Its docstring
-says what the folds are.
+as many as the split chooses; only those in COUNTED can be told). It returns the unseen rows of each
+fold, in order. Its docstring says what the folds are.
 """
 
 import math
@@ -38,9 +38,7 @@ class Fold:
     @property
     def seen(self) -> Rows:
         """All other rows; not kept, because of thousands of folds most are never asked for."""
-        is_seen = np.ones(self.combinations, bool)
-        is_seen[self.unseen] = False
-        return np.flatnonzero(is_seen)
+        return np.delete(np.arange(self.combinations), self.unseen)
 
 
 def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
@@ -50,11 +48,8 @@ def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
         raise UnseenError(
             f"{len(values)} places make {count:,} combinations; the most is {MOST_COMBINATIONS:,}"
         )
-    places = np.indices([len(choices) for choices in values]).reshape(len(values), -1)
-    return np.stack(
-        [np.asarray(choices, np.int64)[at] for choices, at in zip(values, places, strict=True)],
-        axis=1,
-    )
+    places = np.meshgrid(*(np.asarray(choices, np.int64) for choices in values), indexing="ij")
+    return np.stack(places, axis=-1).reshape(count, len(values))
 
 
 def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
@@ -86,10 +81,9 @@ def mirror(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     groups: dict[Combination, list[int]] = {}
     for row, digits in enumerate(np.sort(table.digits, axis=1).tolist()):
         groups.setdefault(tuple(digits), []).append(row)
-    shuffled = np.random.RandomState(seed).permutation(len(groups))
     members = [*groups.values()]
-    in_order = [members[at] for at in shuffled]
-    folds = _even_folds(in_order) if unseen is None else _filled_folds(in_order, unseen)
+    shuffled = [members[at] for at in np.random.RandomState(seed).permutation(len(members))]
+    folds = _even_folds(shuffled) if unseen is None else _filled_folds(shuffled, unseen)
     return [np.asarray(fold) for fold in folds]
 
 
@@ -124,9 +118,8 @@ def _filled_folds(groups: list[list[int]], size: int) -> list[list[int]]:
 def answer(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each answer, from the smallest: no combination with it is seen.
 
-    Every combination is unseen once, at any length. How many are unseen is not free.
+    Every combination is unseen once, at any length.
     """
-    _refuse_count("answer", unseen)
     return [np.flatnonzero(table.answers == value) for value in np.unique(table.answers)]
 
 
@@ -135,9 +128,8 @@ def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 
     By place, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
     for each of its places. Where a place has just one value, as that of a single sign, there is
-    none that could be left out. How many are unseen is not free.
+    none that could be left out.
     """
-    _refuse_count("position", unseen)
     return [
         np.flatnonzero(column == value)
         for column in table.digits.T
@@ -149,10 +141,8 @@ def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def diagonal(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each diagonal: (0, 0), (1, 1) to (9, 9), then (0, 1), (1, 2) to (9, 0), ….
 
-    Longer combinations: by the first and the last digit. Every combination is unseen once. How
-    many are unseen is not free.
+    Longer combinations: by the first and the last digit. Every combination is unseen once.
     """
-    _refuse_count("diagonal", unseen)
     if table.digits.shape[1] < 2:
         raise UnseenError("split diagonal needs two digits or more")
     first, last = (np.unique(table.digits[:, at], return_inverse=True)[1] for at in (0, -1))
@@ -203,13 +193,15 @@ def split_folds(
     """All folds of a split, in order; refuses those that would leave nothing to see."""
     count = len(table.digits)
     most = math.floor(MOST_UNSEEN_SHARE * count)
-    if unseen is not None and split in COUNTED:
-        if not 1 <= unseen <= most:
-            raise SettingError(
-                "unseen", unseen, f"must be from 1 to {most} of {count} combinations"
-            )
-        if split == "random" and count > MOST_FOLDS * unseen:
+    if unseen is not None:
+        fault = None
+        if split not in COUNTED:
+            fault = f"must be left out: split {split} determines how many combinations are unseen"
+        elif not 1 <= unseen <= most:
+            fault = f"must be from 1 to {most} of {count} combinations"
+        elif split == "random" and count > MOST_FOLDS * unseen:
             fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
+        if fault:
             raise SettingError("unseen", unseen, fault)
     folds = listed(table, combinations) if combinations else SPLITS[split](table, seed, unseen)
     if not 1 <= len(folds) <= MOST_FOLDS:
@@ -256,25 +248,21 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
     return tuple(sorted(combinations))
 
 
-def _listed_combinations(
-    combinations: Iterable[Sequence[int | str]],
-) -> tuple[Combination, ...]:
-    """Unseen combinations given as such: (3, 4), or (3, "+", 4) where a sign is shown."""
-    try:
-        found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in combinations}
-    except (TypeError, ValueError) as error:
-        raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
-    if not found:
-        raise UnseenError("the list of unseen combinations is empty")
-    return tuple(sorted(found))
-
-
 def find_split(
     split: str | Path | Iterable[Sequence[int | str]],
 ) -> tuple[str, tuple[Combination, ...]]:
-    """A split by its name, or unseen combinations as a list or in a file that lists them."""
+    """A split by its name, or unseen combinations as a list or in a file that lists them.
+
+    In a list they are as (3, 4), or (3, "+", 4) where a sign is shown.
+    """
     if not isinstance(split, str | Path):
-        return LISTED, _listed_combinations(split)
+        try:
+            found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}
+        except (TypeError, ValueError) as error:
+            raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
+        if not found:
+            raise UnseenError("the list of unseen combinations is empty")
+        return LISTED, tuple(sorted(found))
     if (split := str(split)) in SPLITS:
         return split, ()
     path = Path(split)
@@ -286,20 +274,9 @@ def find_split(
     raise unknown("split", split, [*SPLITS, "a file of combinations"])
 
 
-def _refuse_count(split: str, unseen: int | None) -> None:
-    if unseen is not None:
-        fault = f"must be left out: split {split} determines how many combinations are unseen"
-        raise SettingError("unseen", unseen, fault)
-
-
 LISTED = "listed"
 COUNTED = ("random", "mirror", "corner")  # splits that can be told how many are unseen
 
 SPLITS: dict[str, Callable[[Combinations, int, int | None], list[Rows]]] = {
-    "random": random,
-    "mirror": mirror,
-    "answer": answer,
-    "position": position,
-    "diagonal": diagonal,
-    "corner": corner,
+    split.__name__: split for split in (random, mirror, answer, position, diagonal, corner)
 }

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib.resources import as_file, files
@@ -36,7 +36,7 @@ class SymbolImages:
     @cached_property
     def pools(self) -> dict[int, NDArray[np.intp]]:
         """For each label, where its images stand."""
-        return {int(label): np.flatnonzero(self.labels == label) for label in self.values}
+        return {label: np.flatnonzero(self.labels == label) for label in self.values}
 
     @cached_property
     def by_label(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
@@ -47,10 +47,13 @@ class SymbolImages:
 
     @cached_property
     def values(self) -> tuple[int, ...]:
-        return tuple(int(label) for label in np.unique(self.labels))
+        return tuple(np.unique(self.labels).tolist())
 
-    def only(self, rows: NDArray[np.intp]) -> "SymbolImages":
+    def only(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "SymbolImages":
         return SymbolImages(self.images[rows], self.labels[rows], self.numbers[rows])
+
+    def numbered_after(self, count: int) -> "SymbolImages":
+        return replace(self, numbers=self.numbers + count)
 
 
 @dataclass(frozen=True)
@@ -68,37 +71,29 @@ class SymbolBank:
 
 def development_bank(bank: SymbolBank) -> SymbolBank:
     """The bank's training images alone, the last sixth of each label held out as its test half."""
-    held_out = []
+    held_out = np.zeros(len(bank.train.labels), bool)
     for label, pool in bank.train.pools.items():
-        count = len(pool) // DEVELOPMENT_SHARE
-        if count == 0:
+        if len(pool) < DEVELOPMENT_SHARE:
             raise UnseenError(
                 f"label {label} has {len(pool)} training image(s); development folds need "
                 f"{DEVELOPMENT_SHARE}, to hold one out"
             )
-        held_out.append(pool[-count:])
-    rows = np.sort(np.concatenate(held_out))
-    kept = np.setdiff1d(np.arange(len(bank.train.labels)), rows)
-    return replace(bank, train=bank.train.only(kept), test=bank.train.only(rows))
+        held_out[pool[-(len(pool) // DEVELOPMENT_SHARE) :]] = True
+    return replace(bank, train=bank.train.only(~held_out), test=bank.train.only(held_out))
 
 
 def with_signs(bank: SymbolBank, shown: Sequence[str]) -> SymbolBank:
     """The bank and images of some operator signs, under their own labels."""
     from unseen.problem.synthetic import signs
 
-    halves = signs(shown)
     height, width = bank.train.images.shape[1:]
-    if (height, width) != halves[0].images.shape[1:]:
+    if (height, width) != (28, 28):
         raise UnseenError(
             f"signs are drawn 28 × 28, between symbols of that size; these are {height} × {width}"
         )
-    first = len(bank.train.numbers) + len(bank.test.numbers)
-    train = _joined(bank.train, replace(halves[0], numbers=halves[0].numbers + first))
-    return replace(
-        bank,
-        train=train,
-        test=_joined(bank.test, replace(halves[1], numbers=halves[1].numbers + first)),
-    )
+    count = len(bank.train.numbers) + len(bank.test.numbers)
+    train, test = (half.numbered_after(count) for half in signs(shown))
+    return replace(bank, train=_joined(bank.train, train), test=_joined(bank.test, test))
 
 
 def _joined(one: SymbolImages, other: SymbolImages) -> SymbolImages:
@@ -112,30 +107,38 @@ def _joined(one: SymbolImages, other: SymbolImages) -> SymbolImages:
 def mnist() -> SymbolBank:
     """LeCun, Cortes and Burges's handwritten digits, carried by the package."""
     with as_file(files("unseen.problem").joinpath("mnist")) as folder:
-        bank, sums = read_bank({name: folder / f"{name}.gz" for name in MNIST_SHA256})
-    for name, expected in MNIST_SHA256.items():
+        return published_bank(folder, MNIST_SHA256, remedy="install unseen again")
+
+
+def published_bank(folder: Path, published: Mapping[str, str], remedy: str) -> SymbolBank:
+    """Four compressed IDX files that must have these sums; an error ends in the remedy."""
+    paths = {name: folder / f"{name}.gz" for name in published}
+    try:
+        bank, sums = _read_bank(paths)
+    except UnseenError as error:
+        raise UnseenError(f"{error}; {remedy}") from error
+    for name, expected in published.items():
         if sums[name] != expected:
-            raise UnseenError(
-                f"the package's MNIST file {name}.gz is damaged; install unseen again"
-            )
+            raise UnseenError(f"{paths[name]} is not the published file; {remedy}")
     return bank
 
 
 def from_folder(folder: Path) -> SymbolBank:
     """Any four IDX files named as MNIST's are, raw or compressed."""
-    return read_bank({name: _find_file(folder, name) for name in MNIST_SHA256})[0]
+    return _read_bank({name: _find_file(folder, name) for name in MNIST_SHA256})[0]
 
 
 def _find_file(folder: Path, name: str) -> Path:
     """The one file of the folder that plays the part of MNIST's `name`."""
     half, content = name.split("-")[:2]
-    part = re.compile(rf"(?:.*[-_.])?(?:{half}|{'test' if half == 't10k' else half})[-_.]{content}")
-    plain = re.compile(rf"{part.pattern}(?:[-_.]idx\d)?(?:[-_.]ubyte)?", re.IGNORECASE)
-    found: dict[str, Path] = {}
-    for path in sorted(folder.iterdir(), reverse=True):  # of x and x.gz, x is met last and stays
-        stem = path.name.removesuffix(".gz")
-        if plain.fullmatch(stem) and path.is_file():
-            found[stem] = path
+    halves = "t10k|test" if half == "t10k" else half
+    part = rf"(?:.*[-_.])?(?:{halves})[-_.]{content}(?:[-_.]idx\d)?(?:[-_.]ubyte)?"
+    found = {
+        stem: path
+        for path in sorted(folder.iterdir(), reverse=True)  # of x and x.gz, x is met last and stays
+        if re.fullmatch(part, stem := path.name.removesuffix(".gz"), re.IGNORECASE)
+        and path.is_file()
+    }
     if not found:
         raise UnseenError(f"{folder} has no {name} (nor {name}.gz)")
     if len(found) > 1:
@@ -143,15 +146,21 @@ def _find_file(folder: Path, name: str) -> Path:
     return next(iter(found.values()))
 
 
-def read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
+def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
+    """The bank of four files named as MNIST's are, and the sum of each file."""
     arrays, sums = {}, {}
     for name, path in paths.items():
         sums[name], arrays[name] = read_idx(path, dimensions=3 if "images" in name else 1)
     train, test = (_half(half, arrays, paths) for half in ("train", "t10k"))
-    test = replace(test, numbers=test.numbers + len(train.numbers))
-    bank = SymbolBank(train, test, combined_sha256(sums))
-    _check_halves(bank, folder=next(iter(paths.values())).parent)
-    return bank, sums
+    folder = next(iter(paths.values())).parent
+    if train.images.shape[1:] != test.images.shape[1:]:
+        sizes = ("{} × {}".format(*half.images.shape[1:]) for half in (train, test))
+        raise UnseenError("{}: training images are {}, test images {}".format(folder, *sizes))
+    for label in sorted({*train.values} ^ {*test.values}):
+        half = "test" if label in train.values else "training"
+        raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
+    test = test.numbered_after(len(train.numbers))
+    return SymbolBank(train, test, combined_sha256(sums)), sums
 
 
 def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> SymbolImages:
@@ -165,29 +174,22 @@ def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> Symbol
     return SymbolImages(images, labels, np.arange(len(images)))
 
 
-def _check_halves(bank: SymbolBank, folder: Path) -> None:
-    if bank.train.images.shape[1:] != bank.test.images.shape[1:]:
-        train, test = ("{} × {}".format(*half.images.shape[1:]) for half in (bank.train, bank.test))
-        raise UnseenError(f"{folder}: training images are {train}, test images {test}")
-    for label in sorted({*bank.train.values} ^ {*bank.test.values}):
-        half = "test" if label in bank.train.values else "training"
-        raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
-
-
 def combined_sha256(sums: dict[str, str]) -> str:
     return hashlib.sha256("".join(sums[name] for name in MNIST_SHA256).encode()).hexdigest()
 
 
 MNIST_BANK_SHA256 = combined_sha256(MNIST_SHA256)
+# for whoever wants the sum of a bank and not its pictures
+DRAWN_SHA256 = {
+    "dominoes": "80d402936aa0b03d289e011ba778e37e4aa287cbabcbdb9140d9ed24733d4267",
+    "printed": "41e9b160c22110f12099d8c2d758c35d3b316a6f2c2628c9f112ea32049f8e57",
+}
+BANK_SHA256 = {"mnist": MNIST_BANK_SHA256, **DRAWN_SHA256}
 
 
 def symbols_sha256(symbols: str) -> str:
     """What a symbol set holds, as one sum; the same files elsewhere have the same."""
-    if symbols == "mnist":
-        return MNIST_BANK_SHA256
-    from unseen.problem.synthetic import DRAWN_SHA256
-
-    return DRAWN_SHA256.get(symbols) or load_symbols(symbols).sha256
+    return BANK_SHA256.get(symbols) or load_symbols(symbols).sha256
 
 
 def dominoes() -> SymbolBank:

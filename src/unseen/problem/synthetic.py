@@ -4,32 +4,31 @@ They are the same on every machine, byte for byte: all randomness is PCG64's, an
 is what IEEE 754 rounds in one way only (+ - * / and square roots, one at a time) or in integers.
 """
 
-import hashlib
-import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError, unknown
 from unseen.problem.glyphs import CELLS, Reals, bitmaps, digit_curves
+from unseen.problem.idx import idx_sha256
 from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.symbols import MNIST_SHA256, SymbolBank, SymbolImages, combined_sha256
+from unseen.problem.symbols import (
+    DRAWN_SHA256,
+    MNIST_SHA256,
+    SymbolBank,
+    SymbolImages,
+    combined_sha256,
+)
 
 Pictures = NDArray[np.uint8]  # (n, 28, 28)
 
 SIDE = 28
 CENTRE = SIDE / 2
 PIXELS = np.arange(SIDE) + 0.5  # their centres; a picture reaches from 0 to 28
-HALVES = ("train", "test")
 DRAWN_AT_ONCE = 200  # pictures, so that what is being worked on stays in the processor's cache
-
-# of what the banks hold, for whoever wants the sums and not the pictures
-DRAWN_SHA256 = {
-    "dominoes": "80d402936aa0b03d289e011ba778e37e4aa287cbabcbdb9140d9ed24733d4267",
-    "printed": "41e9b160c22110f12099d8c2d758c35d3b316a6f2c2628c9f112ea32049f8e57",
-}
 
 DOMINOES_PER_VALUE = {"train": 1_000, "test": 200}
 # (row, column) from the middle, as on double-nine dominoes
@@ -75,22 +74,12 @@ STROKES = {  # (x, y) of both ends, in half sizes from the middle; y grows downw
 
 def dominoes() -> SymbolBank:
     """Halves of dominoes with 0 to 9 pips; a faint frame makes even the blanks differ."""
-    train, test = (
-        _handwriting(
-            PIPS, (_draw_value(value, count, _generator(1, half, value)) for value in PIPS)
-        )
-        for half, count in DOMINOES_PER_VALUE.items()
-    )
-    return _bank("dominoes", train, test)
+    return _bank("dominoes", *_halves(PIPS, DOMINOES_PER_VALUE, _draw_values))
 
 
 def printed() -> SymbolBank:
     """Digits as printed, in other fonts in the test half than in the training half."""
-    train, test = (
-        _handwriting(range(10), _draw_printed(PRINTED_FONTS[half], count, _generator(2, half)))
-        for half, count in PRINTED_PER_DIGIT.items()
-    )
-    return _bank("printed", train, test)
+    return _bank("printed", *_halves(range(10), PRINTED_PER_DIGIT, _draw_printed))
 
 
 def signs(shown: Sequence[str]) -> tuple[SymbolImages, SymbolImages]:
@@ -99,53 +88,47 @@ def signs(shown: Sequence[str]) -> tuple[SymbolImages, SymbolImages]:
         if sign not in SIGN_LABELS:
             raise unknown("sign", sign, SIGN_LABELS)
     wanted = [sign for sign in SIGN_LABELS if sign in shown]
-    train, test = (
-        _handwriting(
-            [SIGN_LABELS[sign] for sign in wanted],
-            (_draw_sign(sign, count, _generator(3, half, SIGN_STREAMS[sign])) for sign in wanted),
-        )
-        for half, count in SIGNS_PER_LABEL.items()
-    )
-    return train, _numbered_after(train, test)
+
+    def draw(half: str, count: int) -> list[Pictures]:
+        return [_draw_sign(sign, count, _generator(3, half, SIGN_STREAMS[sign])) for sign in wanted]
+
+    return _halves([SIGN_LABELS[sign] for sign in wanted], SIGNS_PER_LABEL, draw)
 
 
-def _generator(kind: int, half: str, stream: int = 0) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64([kind, HALVES.index(half), stream]))
+def _generator(kind: int, half: str, stream: int = 0) -> Generator:
+    return Generator(PCG64([kind, ("train", "test").index(half), stream]))
 
 
-def _between(
-    rng: np.random.Generator, low: float | Reals, high: float | Reals, *shape: int
-) -> Reals:
+def _between(rng: Generator, low: float | Reals, high: float | Reals, *shape: int) -> Reals:
     return low + (high - low) * rng.random(shape)
 
 
 def _parts(count: int) -> list[NDArray[np.intp]]:
     """The numbers below a count, as many in each part as are drawn at once."""
-    return [
-        np.arange(start, min(start + DRAWN_AT_ONCE, count), dtype=np.intp)
-        for start in range(0, count, DRAWN_AT_ONCE)
-    ]
+    return np.split(np.arange(count), range(DRAWN_AT_ONCE, count, DRAWN_AT_ONCE))
 
 
-def _handwriting(labels: Iterable[int], drawings: Iterable[Pictures]) -> SymbolImages:
-    """The pictures of one label after those of the other."""
-    pictures = list(drawings)
-    images = np.concatenate([np.empty((0, SIDE, SIDE), np.uint8), *pictures])
-    repeats = [len(some) for some in pictures]
-    known = [*labels]
-    every_label = np.repeat(np.array(known, np.min_scalar_type(max(known, default=0))), repeats)
-    return SymbolImages(images, every_label, np.arange(len(images), dtype=np.int64))
-
-
-def _numbered_after(train: SymbolImages, test: SymbolImages) -> SymbolImages:
-    return SymbolImages(test.images, test.labels, test.numbers + len(train.numbers))
+def _halves(
+    labels: Collection[int], counts: dict[str, int], draw: Callable[[str, int], list[Pictures]]
+) -> tuple[SymbolImages, SymbolImages]:
+    """Training and test pictures, drawn label by label, so many of each in each half."""
+    known = np.array([*labels], np.min_scalar_type(max(labels, default=0)))
+    train, test = (
+        SymbolImages(
+            np.concatenate([np.empty((0, SIDE, SIDE), np.uint8), *draw(half, count)]),
+            np.repeat(known, count),
+            np.arange(len(known) * count),
+        )
+        for half, count in counts.items()
+    )
+    return train, test.numbered_after(len(train.numbers))
 
 
 def _bank(name: str, train: SymbolImages, test: SymbolImages) -> SymbolBank:
     """A bank with the sum that it would have as a folder of IDX files, if that is the right one."""
     arrays = (train.images, train.labels, test.images, test.labels)
-    sums = {name: _idx_sha256(array) for name, array in zip(MNIST_SHA256, arrays, strict=True)}
-    bank = SymbolBank(train, _numbered_after(train, test), combined_sha256(sums))
+    sums = dict(zip(MNIST_SHA256, map(idx_sha256, arrays), strict=True))
+    bank = SymbolBank(train, test, combined_sha256(sums))
     if bank.sha256 != DRAWN_SHA256[name]:
         raise UnseenError(
             f"the {name} symbols come out otherwise here than elsewhere: numpy, or matplotlib's "
@@ -154,72 +137,56 @@ def _bank(name: str, train: SymbolImages, test: SymbolImages) -> SymbolBank:
     return bank
 
 
-def _idx_sha256(array: NDArray[np.uint8]) -> str:
-    header = bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
-    return hashlib.sha256(header + array.tobytes()).hexdigest()
-
-
 def _ink(beyond: Reals) -> Reals:
     """How much of a pixel is inked whose middle lies so far beyond the ink's edge."""
-    covered: Reals = np.clip(0.5 - beyond, 0.0, 1.0)
-    return covered
+    return np.asarray(np.clip(0.5 - beyond, 0.0, 1.0))
 
 
 def _as_bytes(light: Reals) -> Pictures:
     return np.floor(light * 255 + 0.5).astype(np.uint8)
 
 
-def _over_pictures(column: Reals) -> Reals:
-    """One number a picture, shaped to meet its pixels: (n, 1, 1)."""
-    return column[:, None, None]
+def _draw_values(half: str, count: int) -> list[Pictures]:
+    """For each value its dominoes."""
+    sizes = [len(part) for part in _parts(count)]
+    streams = {value: _generator(1, half, value) for value in PIPS}
+    return [
+        np.concatenate([_draw_dominoes(PIPS[value], size, rng) for size in sizes])
+        for value, rng in streams.items()
+    ]
 
 
-def _draw_value(value: int, count: int, rng: np.random.Generator) -> Pictures:
-    return np.concatenate([_draw_dominoes(PIPS[value], len(part), rng) for part in _parts(count)])
-
-
-def _draw_dominoes(
-    pips: tuple[tuple[int, int], ...], count: int, rng: np.random.Generator
-) -> Pictures:
+def _draw_dominoes(pips: tuple[tuple[int, int], ...], count: int, rng: Generator) -> Pictures:
     """Bright pips within a faint frame; the ranges keep them all apart."""
-    spacing = _between(rng, 6.4, 7.4, count)
+    each = (count, 1, 1)  # one number for all pixels of a picture
+    spacing = _between(rng, 6.4, 7.4, *each)
     frame = 1.65 * spacing  # from the middle to each side
-    room = np.minimum(12.9 - frame, 2.0)[:, None]
+    room = np.minimum(12.9 - frame, 2.0)[:, 0]
     middle = CENTRE + _between(rng, -room, room, count, 2)  # (n, 2) as (row, column)
-    radius = spacing * _between(rng, 0.23, 0.3, count)
-    brightness = _between(rng, 0.7, 1.0, count)
-    faint = _between(rng, 0.2, 0.32, count)
+    radius = spacing * _between(rng, 0.23, 0.3, *each)
+    brightness = _between(rng, 0.7, 1.0, *each)
+    faint = _between(rng, 0.2, 0.32, *each)
     beyond = np.full((count, SIDE, SIDE), float(SIDE))
     for place in pips:
         jitter = _between(rng, -0.4, 0.4, count, 2)
-        pip = middle + spacing[:, None] * np.array(place, np.float64) + jitter
-        size = radius * _between(rng, 0.92, 1.0, count)
-        beyond = np.minimum(beyond, _beyond_discs(pip, size))
-    frames = _over_pictures(faint) * _ink(_beyond_squares(middle, frame))
-    return _as_bytes(np.maximum(frames, _over_pictures(brightness) * _ink(beyond)))
+        down, across = _offsets(middle + spacing[:, 0] * np.array(place, np.float64) + jitter)
+        size = radius * _between(rng, 0.92, 1.0, *each)
+        beyond = np.minimum(beyond, np.sqrt(down * down + across * across) - size)
+    outwards = np.maximum(*map(np.abs, _offsets(middle)))
+    frames = faint * _ink(np.abs(outwards - frame) - 0.5)  # a line, one pixel thick
+    return _as_bytes(np.maximum(frames, brightness * _ink(beyond)))
 
 
-def _beyond_discs(middle: Reals, radius: Reals) -> Reals:
-    """How far each pixel lies beyond the edge of a disc, one for a picture."""
-    down = PIXELS - middle[:, :1]  # (n, 28)
-    across = PIXELS - middle[:, 1:]
-    distance = np.sqrt((down * down)[:, :, None] + (across * across)[:, None, :])
-    return distance - _over_pictures(radius)
+def _offsets(points: Reals) -> tuple[Reals, Reals]:
+    """How far below, (n, 28, 1), and right, (n, 1, 28), of a (row, column) each pixel lies."""
+    return (PIXELS - points[:, :1])[:, :, None], (PIXELS - points[:, 1:])[:, None, :]
 
 
-def _beyond_squares(middle: Reals, reach: Reals) -> Reals:
-    """How far each pixel lies beyond a line, one pixel thick, around a square."""
-    down = np.abs(PIXELS - middle[:, :1])
-    across = np.abs(PIXELS - middle[:, 1:])
-    outwards = np.maximum(down[:, :, None], across[:, None, :])
-    return np.abs(outwards - _over_pictures(reach)) - 0.5
-
-
-def _draw_sign(sign: str, count: int, rng: np.random.Generator) -> Pictures:
+def _draw_sign(sign: str, count: int, rng: Generator) -> Pictures:
     """Pictures of one sign, each stroke slightly bent."""
     size = _between(rng, 5.5, 8.5, count, 1)
     middle = CENTRE + _between(rng, -1.5, 1.5, count, 2)
-    thickness = _between(rng, 1.1, 1.9, count)  # from the middle of a stroke to its edge
+    thickness = _between(rng, 1.1, 1.9, count, 1, 1)  # from the middle of a stroke to its edge
     distance = np.full((count, SIDE, SIDE), float(SIDE))
     for ends in STROKES[sign]:
         start, end = (
@@ -228,26 +195,25 @@ def _draw_sign(sign: str, count: int, rng: np.random.Generator) -> Pictures:
         bend = (start + end) / 2 + size * _between(rng, -0.08, 0.08, count, 2)
         for piece in ((start, bend), (bend, end)):
             distance = np.minimum(distance, _distance_to(*piece))
-    return _as_bytes(_ink(distance - _over_pictures(thickness)))
+    return _as_bytes(_ink(distance - thickness))
 
 
 def _distance_to(start: Reals, end: Reals) -> Reals:
     """How far each pixel is from a straight line between two points (x, y), one for a picture."""
     along = (end - start)[:, :, None, None]  # (n, 2, 1, 1)
-    across, down = PIXELS - start[:, :1], PIXELS - start[:, 1:]
-    across, down = across[:, None, :], down[:, :, None]
+    down, across = _offsets(start[:, ::-1])
     length = along[:, 0] * along[:, 0] + along[:, 1] * along[:, 1]
     share = np.clip((across * along[:, 0] + down * along[:, 1]) / length, 0.0, 1.0)
     right, below = across - share * along[:, 0], down - share * along[:, 1]
-    distance: Reals = np.sqrt(right * right + below * below)
-    return distance
+    return np.asarray(np.sqrt(right * right + below * below))
 
 
-def _draw_printed(fonts: Sequence[str], count: int, rng: np.random.Generator) -> list[Pictures]:
+def _draw_printed(half: str, count: int) -> list[Pictures]:
     """For each digit its pictures, font after font.
 
     So the last sixth, which development folds hold out, is mostly in fonts of its own.
     """
+    fonts, rng = PRINTED_FONTS[half], _generator(2, half)
     inked, aspects = bitmaps([curves for font in fonts for curves in digit_curves(font)])
     rows = [part * len(fonts) // count * 10 for part in _parts(count)]
     return [
@@ -257,7 +223,7 @@ def _draw_printed(fonts: Sequence[str], count: int, rng: np.random.Generator) ->
 
 
 def _sample_bitmaps(
-    inked: NDArray[np.int16], aspects: Reals, rows: NDArray[np.intp], rng: np.random.Generator
+    inked: NDArray[np.int16], aspects: Reals, rows: NDArray[np.intp], rng: Generator
 ) -> Pictures:
     """Pictures of the bitmaps of these rows, each of another size, slant and place."""
     count = len(rows)
@@ -272,7 +238,8 @@ def _sample_bitmaps(
     lines = np.clip(np.floor(below * scale[:, None] + CELLS / 2), -1, CELLS).astype(np.intp) + 1
     right = np.arange(SIDE + 1) - middle[:, :1]
     across = right[:, None, :] + (slant[:, None] * below)[:, :, None]  # (n, 28 · rows, 29)
-    edges = np.floor((across + (aspects[rows] * height / 2)[:, None, None]) * _over_pictures(scale))
+    half_width = aspects[rows] * height / 2
+    edges = np.floor((across + half_width[:, None, None]) * scale[:, None, None])
     ink = inked[rows[:, None, None], lines[:, :, None], np.clip(edges, 0, CELLS).astype(np.intp)]
     return _as_bytes(_pixel_sums(np.diff(ink)) / _pixel_sums(np.diff(edges)))
 
@@ -280,5 +247,4 @@ def _sample_bitmaps(
 def _pixel_sums(counts: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers for each row of a pixel, added up for the pixel."""
     parts = counts.reshape(len(counts), SIDE, ROWS_PER_PIXEL, SIDE)
-    sums: NDArray[np.int64] = parts.astype(np.int64).sum(axis=2)
-    return sums
+    return np.asarray(parts.astype(np.int64).sum(axis=2))

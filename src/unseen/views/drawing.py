@@ -4,40 +4,42 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from unseen.insight.summary import Summary
 
 Thing = TypeVar("Thing")
+Offset = tuple[float, float]
 
-# told apart by colour-blind readers too (Okabe and Ito)
-INK, FAINT, BLUE, ORANGE, GREEN, PINK = (
-    *("#1b1b1b", "#8c8c8c"),
-    *("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
-)
-SERIES = (BLUE, ORANGE, GREEN, PINK)
-# the page has other colours at night
-PAGE_COLOURS = {
-    INK: "var(--ink)",
-    FAINT: "var(--faint)",
-    BLUE: "var(--blue)",
-    ORANGE: "var(--orange)",
-    GREEN: "var(--green)",
-    PINK: "var(--pink)",
+# told apart by colour-blind readers too (Okabe and Ito); the page has others at night
+COLOURS = {
+    "ink": "#1b1b1b",
+    "faint": "#8c8c8c",
+    "blue": "#0072b2",
+    "orange": "#d55e00",
+    "green": "#009e73",
+    "pink": "#cc79a7",
 }
-STYLE = {
+INK, FAINT, BLUE, ORANGE, GREEN, PINK = COLOURS.values()
+SERIES = (BLUE, ORANGE, GREEN, PINK)
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
     "xtick.color": INK,
     "ytick.color": INK,
     "svg.fonttype": "none",  # text stays text: smaller, and found by a search
@@ -64,18 +66,19 @@ class Drawing:
     rows: Callable[[Summary], list[tuple[str, ...]]] = lambda summary: []
 
 
-@contextmanager
-def in_our_style() -> Iterator[None]:
-    with rc_context(STYLE):  # type: ignore[arg-type]
-        yield
+def in_our_style() -> AbstractContextManager[None]:
+    return rc_context(STYLE)
 
 
 def axes(height: float = 3.2) -> tuple[Figure, Axes]:
-    """One pair of axes, without the top and right sides."""
+    """One pair of axes, as wide as a column of the page."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    place = figure.subplots()
-    place.spines[["top", "right"]].set_visible(False)
-    return figure, place
+    return figure, figure.subplots()
+
+
+def label(place: Axes, text: str, at: tuple[float, float], offset: Offset, **style: Any) -> None:
+    """A text beside a point; `offset` is in printer's points."""
+    place.annotate(text, at, xytext=offset, textcoords="offset points", color=INK, **style)
 
 
 def scale_by_factors(place: Axes) -> None:
@@ -88,8 +91,6 @@ def scale_by_factors(place: Axes) -> None:
 
 def share_colours(share: float) -> tuple[str, str]:
     """The colour of a share, and black or white, whichever can be read on it."""
-    from matplotlib.colors import to_hex
-
     colour = colormaps["viridis"](share)
     light = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
     return to_hex(colour), "#000000" if light > 0.5 else "#ffffff"
@@ -102,26 +103,22 @@ def thinned(things: Sequence[Thing]) -> list[Thing]:
 
 def embedded_svg(name: str, title: str, figure: Figure) -> str:
     """A figure as part of a page: without a size, in the page's colours, with ids of its own."""
-    text = as_svg(figure, transparent=True).decode()
+    text = saved(figure, "svg", transparent=True).decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
     text = re.sub(r"\s*<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.S)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    for size in ("height", "width"):
+        text = re.sub(rf' {size}="[^"]*"', "", text, count=1)
     text = re.sub(r' id="(?!p|m|C)[^"]*"', "", text)
     text = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    for colour, ours in PAGE_COLOURS.items():
-        text = text.replace(colour, ours)
+    for ours, colour in COLOURS.items():
+        text = text.replace(colour, f"var(--{ours})")
     return text.replace("<svg", f'<svg role="img" aria-label="{html.escape(title)}"', 1)
 
 
-def as_svg(figure: Figure, *, transparent: bool = False) -> bytes:
+def saved(figure: Figure, ending: str, **options: Any) -> bytes:
+    """The file of a figure, svg or pdf, without its date: the same bytes each time."""
     file = io.BytesIO()
-    figure.savefig(file, format="svg", transparent=transparent, metadata={"Date": None})
-    return file.getvalue()
-
-
-def as_pdf(figure: Figure) -> bytes:
-    file = io.BytesIO()
-    figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+    date = {"svg": "Date", "pdf": "CreationDate"}[ending]
+    figure.savefig(file, format=ending, metadata={date: None}, **options)
     return file.getvalue()

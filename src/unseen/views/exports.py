@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
-from unseen.views.json_view import structure_figures
 from unseen.views.tables import FoldTable, describe, fold_tables, footnote
 from unseen.views.verdict_text import verdict_text
 from unseen.views.words import format_combination, named_parts_by_place, place_names
@@ -27,7 +26,7 @@ Row = tuple[object, ...]
 
 def as_latex(summary: Summary) -> str:
     """Two tables for the booktabs package, and the verdict."""
-    tables = "\n".join(_latex_table(table) for table in _tables(summary))
+    tables = "\n".join(map(_latex_table, fold_tables(summary.experiment, summary.results)))
     return (
         f"% {_one_line(describe(summary.experiment, summary.results))}\n"
         f"{latex_escaped(verdict_text(summary).text)}\n\n{tables}\n"
@@ -36,23 +35,21 @@ def as_latex(summary: Summary) -> str:
 
 
 def _latex_table(table: FoldTable) -> str:
-    rows = [" & ".join(map(latex_escaped, row)) + r" \\" for row in table.rows]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            rf"\caption{{{latex_escaped(table.title)}}}",
-            rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
-            r"\toprule",
-            " & ".join(map(latex_escaped, table.headings)) + r" \\",
-            r"\midrule",
-            *rows[:-2],
-            r"\midrule",
-            *rows[-2:],
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
+    headings, *rows = (
+        " & ".join(map(latex_escaped, row)) + r" \\" for row in (table.headings, *table.rows)
     )
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{latex_escaped(table.title)}}}",
+        rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
+        *(r"\toprule", headings),
+        *(r"\midrule", *rows[:-2]),
+        *(r"\midrule", *rows[-2:]),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
 
 
 def latex_escaped(text: str) -> str:
@@ -63,11 +60,11 @@ def latex_escaped(text: str) -> str:
 def as_markdown(summary: Summary) -> str:
     """The verdict and the tables."""
     verdict = verdict_text(summary)
+    sentences = markdown_escaped(" ".join(verdict.sentences))
     parts = [
-        f"**{markdown_escaped(verdict.headline)}.** "
-        + markdown_escaped(" ".join(verdict.sentences)),
+        f"**{markdown_escaped(verdict.headline)}.** {sentences}",
         markdown_escaped(describe(summary.experiment, summary.results)),
-        *(_markdown_table(table) for table in _tables(summary)),
+        *map(_markdown_table, fold_tables(summary.experiment, summary.results)),
         markdown_escaped(footnote(summary.experiment)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -87,12 +84,12 @@ def as_csv(summary: Summary) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEADINGS)
-    for row in _figures(summary):
+    for row in (*_results(summary), *_insights(summary), *_structure(summary)):
         writer.writerow([*row, *[""] * (len(CSV_HEADINGS) - len(row))])
     return file.getvalue()
 
 
-def _figures(summary: Summary) -> Iterator[Row]:
+def _results(summary: Summary) -> Iterator[Row]:
     for name, interval in summary.intervals.items():
         yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
     yield "one answer", "", "best_constant", "rounded", summary.guess
@@ -102,13 +99,15 @@ def _figures(summary: Summary) -> Iterator[Row]:
     for result in summary.results:
         for name, value in measures_of(result).items():
             yield "fold", result.fold, summary.run, name, value
-    if summary.experiment.problem.is_the_papers:
-        yield from _papers_figures()
+    for name, metric in METRICS.items():
+        if metric.paper is not None and summary.experiment.problem.is_the_papers:
+            yield "paper, mean over folds", "", "paper", name, metric.paper.mean
+            for fold, value in enumerate(metric.paper.by_fold, start=1):
+                yield "paper, fold", fold, "paper", name, value
     for score in summary.scores:
         combination = format_combination(score.combination)
         for name, value in {"mean_answer": score.mean, **score.measures}.items():
             yield "combination", score.fold, combination, name, value
-    yield from _insights(summary)
 
 
 def _insights(summary: Summary) -> Iterator[Row]:
@@ -117,45 +116,26 @@ def _insights(summary: Summary) -> Iterator[Row]:
             yield "quadrant", "", quadrant, name, spread.mean
     for name, spread in summary.unshifted.items():
         yield "without shift", "", summary.run, name, spread.mean
-    yield from _errors(summary)
+    for part, value in named_parts_by_place(summary.experiment, summary.error_parts).items():
+        yield "error", "", part, "mse", value
+    for score in summary.scores:
+        combination = format_combination(score.combination)
+        for part, value in named_parts_by_place(summary.experiment, score.error_parts).items():
+            yield "error of a combination", score.fold, combination, part, value
     for baseline, reference in summary.baselines.items():
         yield "baseline", "", baseline, "rounded", reference.rounded.mean
         yield "baseline", "", baseline, "test_mse", reference.test_mse.mean
-    yield from _structure(summary)
-
-
-def _errors(summary: Summary) -> Iterator[Row]:
-    if summary.error_parts is not None:
-        for part, value in named_parts_by_place(summary.experiment, summary.error_parts).items():
-            yield "error", "", part, "mse", value
-    for score in summary.scores:
-        if (parts := summary.error_parts_by_unit.get((score.fold, score.row))) is not None:
-            combination = format_combination(score.combination)
-            for part, value in named_parts_by_place(summary.experiment, parts).items():
-                yield "error of a combination", score.fold, combination, part, value
 
 
 def _structure(summary: Summary) -> Iterator[Row]:
     if summary.structure is not None:
         for (place, digit), worth in summary.structure.values.items():
             yield "digit", "", f"{digit} in place {place + 1}", "worth", worth.mean
-        for name, value in structure_figures(summary.structure).items():
+        for name, value in summary.structure.figures.items():
             yield "structure", "", name, "", value.mean
     for probe in summary.probes:
         for where, read in zip(place_names(summary.experiment.problem), probe.places, strict=True):
             yield "probe", "", probe.layer, where, read.mean
-
-
-def _papers_figures() -> Iterator[Row]:
-    for name, metric in METRICS.items():
-        if metric.paper is not None:
-            yield "paper, mean over folds", "", "paper", name, metric.paper.mean
-            for fold, value in enumerate(metric.paper.by_fold, start=1):
-                yield "paper, fold", fold, "paper", name, value
-
-
-def _tables(summary: Summary) -> list[FoldTable]:
-    return fold_tables(summary.experiment, summary.results)
 
 
 def _one_line(text: str) -> str:

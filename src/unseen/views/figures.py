@@ -4,7 +4,7 @@ from pathlib import Path
 
 from unseen.files import make_folder, write_whole
 from unseen.insight.summary import Summary
-from unseen.views.drawing import as_pdf, as_svg, embedded_svg, in_our_style
+from unseen.views.drawing import embedded_svg, in_our_style, saved
 from unseen.views.network_figures import NETWORK_FIGURES
 from unseen.views.result_figures import RESULT_FIGURES
 
@@ -27,9 +27,9 @@ def save_figures(summary: Summary, folder: Path) -> list[Path]:
             figure = drawing.draw(summary)
             if isinstance(figure, str):
                 continue
-            for ending, content in {"svg": as_svg(figure), "pdf": as_pdf(figure)}.items():
+            for ending in ("svg", "pdf"):
                 written.append(folder / f"{name}.{ending}")
-                write_whole(written[-1], content)
+                write_whole(written[-1], saved(figure, ending))
     return written
 
 

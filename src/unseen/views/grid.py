@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from unseen.experiments.experiment import Experiment
 from unseen.insight.error_parts import mean_error_parts
 from unseen.insight.summary import Score, Summary
 from unseen.problem.operations import SIGNS
@@ -19,33 +20,10 @@ from unseen.views.words import (
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination or several, when unseen; without scores if never unseen so far."""
+    """One combination or several, when unseen."""
 
-    name: str
-    scores: tuple[Score, ...]
-    made_of: str = ""  # what the error of a single combination is made of
-
-    @property
-    def rounded(self) -> float | None:
-        return fmean(score.measures["rounded"] for score in self.scores) if self.scores else None
-
-    @property
-    def details(self) -> str:
-        """The text that is shown when one points at the cell."""
-        if not self.scores:
-            return f"{self.name}: not unseen in any fold that is done"
-        right = format_percent(fmean(score.measures["rounded"] for score in self.scores))
-        mse = fmean(score.measures["test_mse"] for score in self.scores)
-        folds = ", ".join(str(fold) for fold in sorted({score.fold for score in self.scores}))
-        if len({score.row for score in self.scores}) > 1:
-            mean_of = f"over {len(self.scores)} combinations, MSE {format_decimal(mse, 3)}"
-            return f"{self.name}: {right} right {mean_of}"
-        mean = fmean(score.mean for score in self.scores)
-        return (
-            f"{self.name} = {format_decimal(self.scores[0].answer, 0)}: {right} right, "
-            f"mean answer {format_decimal(mean)}, "
-            f"MSE {format_decimal(mse, 3)}, unseen in fold {folds}{self.made_of}"
-        )
+    rounded: float | None  # None if never unseen so far
+    details: str  # shown when one points at the cell
 
 
 @dataclass(frozen=True)
@@ -73,19 +51,35 @@ def grid_of(summary: Summary) -> Grid:
 
     With four digits or more, a cell is the mean over all digits in the places between.
     """
-    top, row, column = _axes(summary)
+    axes = top, row, column = _axes(summary)
+    grids, rows, columns = (
+        (None,) if place is None else summary.places[place] for place in (top, row, column)
+    )
     found: dict[tuple[int | None, ...], list[Score]] = {}
     for score in summary.scores:
-        key = tuple(None if at is None else score.combination[at] for at in (top, row, column))
+        key = tuple(None if at is None else score.combination[at] for at in axes)
         found.setdefault(key, []).append(score)
+
+    def cell(*key: int | None) -> Cell:
+        known = dict(zip(axes, key, strict=True))
+        name = format_combination([known.get(at) for at in range(len(summary.places))])
+        return _cell(name, found.get(key, ()), summary.experiment)
+
     names = place_names(summary.experiment.problem)
-    between = [name for at, name in enumerate(names) if at not in (top, row, column)]
-    note = f"Each cell is the mean over all digits in {', '.join(between)}." if between else ""
+    between = [name for at, name in enumerate(names) if at not in axes]
     return Grid(
-        tuple(_slice(value, (top, row, column), found, summary) for value in _values(summary, top)),
-        "" if row is None else names[row],
-        names[column],
-        note,
+        slices=tuple(
+            Slice(
+                title=_title(value),
+                row_names=tuple("" if left is None else str(left) for left in rows),
+                column_names=tuple(map(str, columns)),
+                cells=tuple(tuple(cell(value, left, right) for right in columns) for left in rows),
+            )
+            for value in grids
+        ),
+        row_place="" if row is None else names[row],
+        column_place=names[column],
+        note=f"Each cell is the mean over all digits in {', '.join(between)}." if between else "",
     )
 
 
@@ -99,44 +93,32 @@ def _axes(summary: Summary) -> tuple[int | None, int | None, int]:
     return 0, count - 2, count - 1
 
 
-def _values(summary: Summary, place: int | None) -> tuple[int | None, ...]:
-    return (None,) if place is None else summary.places[place]
-
-
-def _slice(
-    value: int | None,
-    axes: tuple[int | None, int | None, int],
-    found: dict[tuple[int | None, ...], list[Score]],
-    summary: Summary,
-) -> Slice:
-    top, row, column = axes
-    rows, columns = _values(summary, row), _values(summary, column)
-
-    def cell(left: int | None, right: int | None) -> Cell:
-        known = {top: value, row: left, column: right}
-        name = format_combination([known.get(at) for at in range(len(summary.places))])
-        scores = tuple(found.get((value, left, right), ()))
-        return Cell(name, scores, _made_of(scores, summary))
-
-    return Slice(
-        _title(value),
-        tuple("" if left is None else str(left) for left in rows),
-        tuple(str(right) for right in columns),
-        tuple(tuple(cell(left, right) for right in columns) for left in rows),
+def _cell(name: str, scores: Sequence[Score], experiment: Experiment) -> Cell:
+    if not scores:
+        return Cell(None, f"{name}: not unseen in any fold that is done")
+    rounded, error = (
+        fmean(score.measures[metric] for score in scores) for metric in ("rounded", "test_mse")
+    )
+    right, mse = f"{format_percent(rounded)} right", f"MSE {format_decimal(error, 3)}"
+    if len({score.row for score in scores}) > 1:
+        return Cell(rounded, f"{name}: {right} over {len(scores)} combinations, {mse}")
+    mean = fmean(score.mean for score in scores)
+    folds = ", ".join(str(fold) for fold in sorted({score.fold for score in scores}))
+    return Cell(
+        rounded,
+        f"{name} = {format_decimal(scores[0].answer, 0)}: {right}, "
+        f"mean answer {format_decimal(mean)}, {mse}, unseen in fold {folds}"
+        + _made_of(scores, experiment),
     )
 
 
-def _made_of(scores: Sequence[Score], summary: Summary) -> str:
+def _made_of(scores: Sequence[Score], experiment: Experiment) -> str:
     """The parts of a combination's error, the mean where it was unseen in several folds."""
-    units = [(score.fold, score.row) for score in scores]
-    known = [summary.error_parts_by_unit.get(unit) for unit in units]
-    parts = [each for each in known if each is not None]
-    if not parts or len({row for _, row in units}) > 1:
+    known = [score.error_parts for score in scores if score.error_parts is not None]
+    mean = mean_error_parts(known) if known else None
+    if mean is None or not math.isfinite(mean.mse):
         return ""
-    mean = mean_error_parts(parts)
-    if not math.isfinite(mean.mse):
-        return ""
-    named = named_parts_by_place(summary.experiment, mean)
+    named = named_parts_by_place(experiment, mean)
     said = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
     return f"; its error: {said}"
 

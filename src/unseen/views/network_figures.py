@@ -37,7 +37,7 @@ def number_line(summary: Summary) -> Figure | str:
     structure = summary.structure
     if structure is None:
         return NOT_RECORDED
-    if not math.isfinite(structure.score.mean):
+    if not math.isfinite(structure.additivity.mean):
         return "Seen combinations do not determine what each digit is worth, or it is not finite."
     names = place_names(summary.experiment.problem)
     places = [at for at, name in enumerate(names) if name != "sign"]
@@ -72,23 +72,19 @@ def number_line(summary: Summary) -> Figure | str:
 
 
 def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, str]]:
-    """Where the name of each digit goes; digits too near to each other share a label."""
+    """Where the name of each digit goes; near ones share a label, such as 2,5 or 0–9."""
     groups: list[list[int]] = []
     for digit in sorted(worths, key=lambda each: (worths[each], each)):
         if groups and worths[digit] - worths[groups[-1][-1]] < room * len(groups[-1]):
             groups[-1].append(digit)
         else:
             groups.append([digit])
-    return [
-        (fmean(worths[digit] for digit in group), format_digits(sorted(group))) for group in groups
-    ]
-
-
-def format_digits(digits: Sequence[int]) -> str:
-    """Digits in a row: 2,5 or, if three or more follow each other, 0–9."""
-    if len(digits) > 2 and digits[-1] - digits[0] == len(digits) - 1:
-        return f"{digits[0]}–{digits[-1]}"
-    return ",".join(map(str, digits))
+    labels = []
+    for group in map(sorted, groups):
+        in_a_row = len(group) > 2 and group[-1] - group[0] == len(group) - 1
+        name = f"{group[0]}–{group[-1]}" if in_a_row else ",".join(map(str, group))
+        labels.append((fmean(worths[digit] for digit in group), name))
+    return labels
 
 
 def number_line_caption(summary: Summary) -> str:
@@ -98,13 +94,13 @@ def number_line_caption(summary: Summary) -> str:
         "The value that the networks give each digit in each place, fitted on the seen "
         "combinations of each fold; a vertical line means that a digit is worth what it should be. "
         "On unseen combinations, sums of these values match the networks' answers with a score of "
-        f"{format_spread(structure.score)} (1: every answer is such a sum, 0: none is; "
-        f"the true answers have {structure.true_score:.3f})."
+        f"{format_spread(structure.additivity)} (1: every answer is such a sum, 0: none is; "
+        f"the true answers have {structure.true_additivity:.3f})."
     )
-    if structure.mirror is None:
+    if structure.mirror_gap is None:
         return words
     turning = "Swapping" if len(summary.places) == 2 else "Reversing"
-    return f"{words} {turning} the digits moves an answer by {format_spread(structure.mirror)}."
+    return f"{words} {turning} the digits moves an answer by {format_spread(structure.mirror_gap)}."
 
 
 def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -112,23 +108,20 @@ def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
     structure, unshifted = summary.structure, summary.unshifted
     if structure is None:
         return []
-    named = {
-        "additivity on unseen combinations (1: answers are sums of digit values)": structure.score,
-        "gap between answers and sums of digit values": structure.gap,
-        "mean error on seen combinations, test handwriting": structure.seen_bias,
-        "mean error on unseen combinations, test handwriting": structure.unseen_bias,
+    both = "(a, b) and (b, a)" if len(summary.places) == 2 else "a combination and its reversal"
+    labels = {
+        "additivity": "additivity on unseen combinations (1: answers are sums of digit values)",
+        "additivity_gap": "gap between answers and sums of digit values",
+        "seen_mean_error": "mean error on seen combinations, test handwriting",
+        "unseen_mean_error": "mean error on unseen combinations, test handwriting",
+        "mirror_gap": f"gap between {both}",
     }
-    if structure.mirror is not None:
-        both = "(a, b) and (b, a)" if len(summary.places) == 2 else "a combination and its reversal"
-        named[f"gap between {both}"] = structure.mirror
-    rows = [(name, format_spread(spread)) for name, spread in named.items()]
+    rows = [(labels[name], format_spread(each)) for name, each in structure.figures.items()]
     if unshifted:
         without = "without the mean error on seen combinations in training handwriting"
         right = format_percent(unshifted["rounded"].mean, 2)
-        rows += [
-            (f"rounding on unseen combinations {without}", right),
-            (f"test MSE {without}", format_spread(unshifted["test_mse"])),
-        ]
+        rows.append((f"rounding on unseen combinations {without}", right))
+        rows.append((f"test MSE {without}", format_spread(unshifted["test_mse"])))
     return [*rows]
 
 
@@ -151,7 +144,7 @@ def predictions(summary: Summary) -> Figure | str:
     for axis in (place.xaxis, place.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
     place.set(xlabel="answer", ylabel="prediction")
-    place.legend(frameon=False, labelcolor=INK, fontsize=8, ncols=3, **ABOVE)
+    place.legend(fontsize=8, ncols=3, **ABOVE)
     return figure
 
 
@@ -171,32 +164,29 @@ def curves(summary: Summary) -> Figure | str:
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     for place, name in ((upper, "rounded"), (lower, "mse")):
-        place.spines[["top", "right"]].set_visible(False)
         for which, colour in (("seen", BLUE), ("unseen", ORANGE)):
-            draw_curves(place, [curve_of(fold, which, name) for fold in folds], which, colour)
+            draw_curves(place, folds, name, which, colour)
     upper.set(ylabel="right by rounding, %", ylim=(0, 102))
     lower.set(xlabel="epoch", ylabel="mean squared error")
     if all((point.unseen["mse"] or 0) > 0 for fold in folds for point in fold):
         scale_by_factors(lower)
-    upper.legend(frameon=False, labelcolor=INK, ncols=2, **ABOVE)
+    upper.legend(ncols=2, **ABOVE)
     return figure
 
 
-def curve_of(fold: Sequence[Measurement], which: str, name: str) -> dict[float, float]:
-    """A figure of the seen or the unseen combinations by epochs; shares in %."""
-    known = {point.epochs: getattr(point, which).get(name) for point in fold}
-    scale = 100 if name == "rounded" else 1
-    return {epochs: scale * value for epochs, value in known.items() if value is not None}
-
-
 def draw_curves(
-    place: Axes, lines: Sequence[Mapping[float, float]], label: str, colour: str
+    place: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
 ) -> None:
-    for line in lines:
-        place.plot([*line], [*line.values()], color=colour, linewidth=0.6, alpha=0.35)
-    common = sorted(set.intersection(*({*line} for line in lines)))
+    """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
+    scale = 100 if name == "rounded" else 1
+    lines = []
+    for fold in folds:
+        known = {point.epochs: getattr(point, which).get(name) for point in fold}
+        lines.append({at: scale * value for at, value in known.items() if value is not None})
+        place.plot([*lines[-1]], [*lines[-1].values()], color=colour, linewidth=0.6, alpha=0.35)
+    common = sorted(set.intersection(*map(set, lines)))
     means = [fmean(line[at] for line in lines) for at in common]
-    place.plot(common, means, color=colour, linewidth=2, label=label)
+    place.plot(common, means, color=colour, linewidth=2, label=which)
 
 
 def curves_caption(summary: Summary) -> str:
@@ -221,7 +211,7 @@ def probes(summary: Summary) -> Figure | str:
         place.plot(range(len(layers)), values, "o-", color=colour, markersize=4, label=name)
     place.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
     place.set(ylabel="digit read right, %", ylim=(0, 104))
-    place.legend(frameon=False, labelcolor=INK)
+    place.legend()
     return figure
 
 

@@ -4,10 +4,11 @@ import base64
 import io
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
+from PIL import Image
 
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.files import write_whole
@@ -15,6 +16,8 @@ from unseen.insight.evidence import Evidence
 from unseen.insight.examples import Example, example_groups
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
+from unseen.views.drawing import share_colours
+from unseen.views.figures import FIGURES, page_figure
 from unseen.views.grid import Cell, grid_of
 from unseen.views.repeat_command import command_of
 from unseen.views.tables import describe, fold_tables, footnote, format_measure
@@ -23,24 +26,36 @@ from unseen.views.words import (
     answers_word,
     combinations_word,
     format_combination,
+    format_count,
     format_decimal,
-    format_percent,
 )
 
-TEMPLATE = "report.html.jinja"
 PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
 
 
 def render_report(evidence: Evidence, summary: Summary) -> str:
     """The page of a run."""
-    from unseen.views.figures import FIGURES, page_figure
-
-    page: str = _template().render(
+    environment = Environment(
+        loader=PackageLoader("unseen.views"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "format_combination": format_combination,
+        "cell_style": cell_style,
+        "png": as_data_uri,
+        "number": format_decimal,
+    }
+    folds = [result.fold for result in summary.results]
+    all_done = len(folds) == summary.fold_count
+    return environment.get_template("report.html.jinja").render(
         summary=summary,
         question=question(summary),
         verdict=verdict_text(summary),
         described=describe(summary.experiment, summary.results),
-        done=done_words(summary),
+        done="" if all_done else done_words(len(folds), summary.fold_count),
         tables=fold_tables(summary.experiment, summary.results),
         footnote=footnote(summary.experiment),
         test_error=test_error_words(summary),
@@ -50,9 +65,8 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
         baselines=baseline_rows(summary),
         examples=titled_examples(evidence),
         facts=facts(evidence.folder, summary, evidence.posed.bank.sha256),
-        command=command_of(summary.experiment, partial_folds(summary)),
+        command=command_of(summary.experiment, [] if all_done else folds),
     )
-    return page
 
 
 def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
@@ -62,83 +76,45 @@ def write_report(evidence: Evidence, summary: Summary, output: Path | None = Non
     return path
 
 
-def _template() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("unseen.views"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "percent": format_percent,
-        "format_combination": format_combination,
-        "cell_style": cell_style,
-        "png": as_data_uri,
-        "number": format_decimal,
-    }
-    return environment.get_template(TEMPLATE)
-
-
 def question(summary: Summary) -> str:
     """What the page answers."""
     problem = summary.experiment.problem
     things = combinations_word(problem)
     return (
-        f"A network is shown pictures of some {things} of digits and only "
-        f"their {answers_word(problem)}. "
-        f"Does it get the {things} it has never seen?"
+        f"A network is shown pictures of some {things} of digits and only their "
+        f"{answers_word(problem)}. Does it get the {things} it has never seen?"
     ).replace("digits of digits", "digits")
 
 
-def done_words(summary: Summary) -> str:
-    """A warning where not all folds are done."""
-    done, whole = len(summary.results), summary.fold_count
-    if done == whole:
-        return ""
-    folds = "fold" if done == 1 else "folds"
+def done_words(done: int, whole: int) -> str:
+    """A warning that not all folds are done."""
     return (
-        f"{done} of {whole} {folds if whole == 1 else 'folds'} done: what is said here is about "
+        f"{done} of {format_count(whole, 'fold')} done: what is said here is about "
         "the combinations that were unseen in them."
     )
 
 
 def test_error_words(summary: Summary) -> str:
     """The mean squared error over combinations; nothing where it has no interval."""
-    mean, low, high = (
-        format_decimal(value, 4) for value in (summary.mse.mean, summary.mse.low, summary.mse.high)
-    )
     if not math.isfinite(summary.mse.low):
         return ""
+    mean, low, high = (format_decimal(value, 4) for value in vars(summary.mse).values())
     return f"Test MSE over combinations: {mean} (95 % interval {low} to {high})."
 
 
-def partial_folds(summary: Summary) -> list[int]:
-    """The folds to name in a command; none where all are done."""
-    folds = [result.fold for result in summary.results]
-    return [] if len(folds) == summary.fold_count else folds
-
-
 def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
-    """This run among the baselines that were asked the same."""
-    rows = [
-        (
-            name,
-            format_measure(METRICS["rounded"], reference.rounded.mean),
-            format_decimal(reference.test_mse.mean, 4),
-            str(reference.folds),
-        )
-        for name, reference in summary.baselines.items()
+    """This run among the baselines that were asked the same; nothing if there are none."""
+    ours = summary.spreads
+    named = {
+        name: (each.rounded, each.test_mse, each.folds) for name, each in summary.baselines.items()
+    }
+    if named:
+        named["this run"] = (ours["rounded"], ours["test_mse"], len(summary.results))
+    right = METRICS["rounded"]
+    return [
+        (name, format_measure(right, rounded.mean), format_decimal(mse.mean, 4), str(folds))
+        for name, (rounded, mse, folds) in named.items()
     ]
-    ours = (
-        "this run",
-        format_measure(METRICS["rounded"], summary.spreads["rounded"].mean),
-        format_decimal(summary.spreads["test_mse"].mean, 4),
-        str(len(summary.results)),
-    )
-    return [*rows, ours] if rows else []
 
 
 def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, ...]]]:
@@ -146,17 +122,12 @@ def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, .
     problem = evidence.experiment.problem
     things, answer = combinations_word(problem), answers_word(problem).removesuffix("s")
     one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
+    same = f"with the same {answer}, {one_fold}."
     words = {
         "random": ("Samples", "Drawn at random from all test samples."),
-        "two alike": (
-            f"One {answer}, different {things}",
-            f"Two {things} with the same {answer}, {one_fold}.",
-        ),
+        "two alike": (f"One {answer}, different {things}", f"Two {things} {same}"),
         "swapped": ("Swapped digits", f"The same digits in another order, {one_fold}."),
-        "three alike": (
-            f"Three {things}, one {answer}",
-            f"Three {things} with the same {answer}, {one_fold}.",
-        ),
+        "three alike": (f"Three {things}, one {answer}", f"Three {things} {same}"),
         "worst": (
             "The worst mistakes",
             f"The samples with the largest errors, each of another {things.removesuffix('s')}.",
@@ -187,8 +158,6 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
 
 def cell_style(cell: Cell) -> str:
     """The colours of a cell of the grid."""
-    from unseen.views.drawing import share_colours
-
     if cell.rounded is None:
         return ""
     return "background:{};color:{}".format(*share_colours(cell.rounded))
@@ -196,8 +165,6 @@ def cell_style(cell: Cell) -> str:
 
 def as_data_uri(picture: NDArray[np.uint8]) -> str:
     """A picture as a PNG within the page."""
-    from PIL import Image
-
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "PNG")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

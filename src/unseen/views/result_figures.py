@@ -18,6 +18,7 @@ from unseen.views.drawing import (
     WIDTH,
     Drawing,
     axes,
+    label,
     share_colours,
 )
 from unseen.views.grid import Slice, grid_of
@@ -48,10 +49,7 @@ def ruler(summary: Summary) -> Figure:
         if name == "this run" and math.isfinite(summary.rounded.low):
             low, end = 100 * summary.rounded.low, 100 * summary.rounded.high
             place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
-        place.annotate(
-            format_percent(value), (end, at), xytext=(9, 0), textcoords="offset points",
-            va="center", color=INK,
-        )  # fmt: skip
+        label(place, format_percent(value), (end, at), (9, 0), va="center")
     place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
     place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="unseen, right by rounding, %")
     place.set_ylim(-0.6, len(ordered) - 0.4)
@@ -76,7 +74,7 @@ def grid(summary: Summary) -> Figure:
     """Every combination, as it was answered when unseen."""
     laid_out = grid_of(summary)
     count = len(laid_out.slices)
-    across = 1 if count == 1 else min(count, 2)
+    across = min(count, 2)
     down = math.ceil(count / across)
     shape = len(laid_out.slices[0].row_names), len(laid_out.slices[0].column_names)
     side = WIDTH / across
@@ -135,10 +133,7 @@ def attribution(summary: Summary) -> Figure | str:
     figure, place = axes(0.6 + 0.36 * len(parts))
     for at, share in enumerate(reversed(parts.values())):
         place.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
-        place.annotate(
-            format_percent(share, 0), (100 * max(share, 0), at), xytext=(4, 0), va="center",
-            textcoords="offset points", color=INK,
-        )  # fmt: skip
+        label(place, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
     place.axvline(0, color=INK, linewidth=0.8)
     place.set_yticks(range(len(parts)), [textwrap.fill(name, 22) for name in reversed(parts)])
     low, high = 100 * min(0.0, *parts.values()), 100 * max(parts.values())
@@ -149,7 +144,8 @@ def attribution(summary: Summary) -> Figure | str:
 def attribution_caption(summary: Summary) -> str:
     parts = summary.error_parts
     assert parts is not None
-    asked, known = len(summary.error_parts_by_unit), len(summary.scores)
+    asked = sum(score.error_parts is not None for score in summary.scores)
+    known = len(summary.scores)
     some = f"{asked:,} of {known:,} " if 0 < asked < known else ""
     misread = ", ".join(
         f"{name} {format_decimal(part, 3)}"
@@ -181,10 +177,7 @@ def quadrants(summary: Summary) -> Figure | str:
         place.bar(at, 100 * right.mean, color=colour, width=0.62)
         if right.deviation is not None:
             place.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
-        place.annotate(
-            format_percent(right.mean), (at, 100 * right.mean), xytext=(13, 3),
-            textcoords="offset points", color=INK, fontsize=8,
-        )  # fmt: skip
+        label(place, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
     place.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
     place.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
     return figure

@@ -26,12 +26,15 @@ LISTED = ("rounded", "test_mse")  # of each run in a list of runs
 
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
     """What was run, its accuracy and its error by fold, and what the paper's columns are."""
-    return Group(
-        Text(describe(experiment, results), style="bold"),
-        Text(),
-        *(_on_console(table, len(results)) for table in fold_tables(experiment, results)),
-        Text(footnote(experiment), style="dim"),
-    )
+    parts: list[RenderableType] = [Text(describe(experiment, results), style="bold"), Text()]
+    for table in fold_tables(experiment, results):
+        shown = console_table(table.title)
+        for heading in table.headings:
+            shown.add_column(heading, justify="right", style="dim" if heading == PAPER else "")
+        for place, cells in enumerate(table.rows, start=1):
+            shown.add_row(*cells, end_section=place == len(results))
+        parts.append(shown)
+    return Group(*parts, Text(footnote(experiment), style="dim"))
 
 
 def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
@@ -40,9 +43,8 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     parameters = f", {results[0].parameters:,} parameters" if results else ""
     folds = "development fold" if problem.development else "fold"
     return (
-        f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, "
-        f"split {problem.split}; "
-        f"model {training.model} ({sight(training.model)}{parameters}), "
+        f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, split "
+        f"{problem.split}; model {training.model} ({sight(training.model)}{parameters}), "
         f"{format_count(training.epochs, 'epoch')}; {format_count(len(results), folds)}, "
         f"seed {experiment.seed}"
     )
@@ -76,20 +78,15 @@ class FoldTable:
 
 def fold_tables(experiment: Experiment, results: Sequence[FoldResult]) -> list[FoldTable]:
     """A table for shares and one for other metrics; beside ours the paper's figures, if any."""
-    by_unit: dict[str, list[Metric]] = {}
-    for metric in METRICS.values():
-        by_unit.setdefault(metric.unit, []).append(metric)
-    return [
-        _fold_table(TITLES[unit], metrics, experiment, results) for unit, metrics in by_unit.items()
-    ]
+    return [_fold_table(unit, experiment, results) for unit in TITLES]
 
 
-def _fold_table(
-    title: str, metrics: list[Metric], experiment: Experiment, results: Sequence[FoldResult]
-) -> FoldTable:
+def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]) -> FoldTable:
     problem, ours = experiment.problem, over_folds(results)
     columns: list[tuple[str, ...]] = [("fold", *(str(each.fold) for each in results), "mean", "±")]
-    for metric in metrics:
+    for metric in METRICS.values():
+        if metric.unit != unit:
+            continue
         folds = [measures_of(result)[metric.name] for result in results]
         over = ours.get(metric.name)
         figures = [*folds, *((over.mean, over.deviation) if over else (None, None))]
@@ -102,23 +99,19 @@ def _fold_table(
             figures = [*(known.get(result.fold) for result in results), *over_rows]
             columns.append((PAPER, *(format_measure(metric, each) for each in figures)))
     headings, *rows_shown = zip(*columns, strict=True)
-    return FoldTable(title, headings, tuple(rows_shown if results else ()))
+    return FoldTable(TITLES[unit], headings, tuple(rows_shown if results else ()))
 
 
-def _on_console(table: FoldTable, folds: int) -> Table:
-    shown = Table(title=table.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in table.headings:
-        shown.add_column(heading, justify="right", style="dim" if heading == PAPER else "")
-    for place, cells in enumerate(table.rows, start=1):
-        shown.add_row(*cells, end_section=place == folds)
-    return shown
+def console_table(title: str | None = None) -> Table:
+    """An empty table as all of ours look."""
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
 
 
 def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
     """All runs of a folder, a row each."""
     if not runs:
         return Text(f"Nothing was run in {runs_dir} yet; 'unseen run' does.")
-    table = Table(box=box.SIMPLE_HEAD)
+    table = console_table()
     for heading in ("run", "model", "epochs", "folds", *(METRICS[each].label for each in LISTED)):
         table.add_column(heading, justify="left" if heading in ("run", "model") else "right")
     for folder in runs:

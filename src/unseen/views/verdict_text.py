@@ -48,11 +48,8 @@ def _figure(summary: Summary) -> str:
     things = combinations_word(experiment.problem)
     combinations = len({score.row for score in summary.scores})
     who = "the baseline" if experiment.training.model in BASELINES else "the network"
-    handwriting = (
-        "handwriting held out for development"
-        if experiment.problem.development
-        else "handwriting it had never seen"
-    )
+    held_out, new = "handwriting held out for development", "handwriting it had never seen"
+    handwriting = held_out if experiment.problem.development else new
     sure = f"95 % interval {100 * rounded.low:.1f} to {format_percent(rounded.high)}"
     if np.isnan(rounded.low):
         sure = "no interval from a single combination"
@@ -76,20 +73,16 @@ def _place(summary: Summary) -> str:
         clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
     if len(known) == len(PLACES):
         memory, composition = (reference.rounded.mean for reference in known.values())
-        words = "; ".join(clauses)
         if composition > memory:
             way = (summary.rounded.mean - memory) / (composition - memory)
-            words += f": it has come {format_percent(way, 0)} of the way between them"
+            clauses[-1] += f": it has come {format_percent(way, 0)} of the way between them"
     else:
         clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
-        missing = PLACES.keys() - known.keys() - {experiment.training.model}
-        if missing:
-            commands = [
-                f"'{baseline_command(name, experiment.problem)}'" for name in sorted(missing)
-            ]
+        missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
+        if commands := [f"'{baseline_command(name, experiment.problem)}'" for name in missing]:
             place = "would place it between memory and perfect composition"
             clauses.append(f"{' and '.join(commands)} {place}")
-        words = "; ".join(clauses)
+    words = "; ".join(clauses)
     return f"{words[0].upper()}{words[1:]}."
 
 
@@ -115,10 +108,9 @@ def _errors(summary: Summary) -> str:
     if parts is None:
         if experiment.training.model == "nearest":
             return "What its errors are made of takes too long to find out for this baseline."
-        again = command_of(experiment) or "running it"
+        again = f"'{command_of(experiment) or 'running it'} --restart'"
         return (
-            "What its errors are made of was not recorded when this was run; "
-            f"'{again} --restart' records it."
+            f"What its errors are made of was not recorded when this was run; {again} records it."
         )
     if not np.isfinite(parts.mse):
         return "Its answers are not finite, so its errors cannot be split."

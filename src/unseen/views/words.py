@@ -35,11 +35,8 @@ def place_names(problem: Problem) -> tuple[str, ...]:
     """Each place of a picture, from left to right."""
     if problem.operation.startswith("shown:"):
         return ("left", "sign", "right")
-    if problem.length == 1:
-        return ("digit",)
-    if problem.length == 2:
-        return ("left", "right")
-    return tuple(f"place {place}" for place in range(1, problem.length + 1))
+    names = {1: ("digit",), 2: ("left", "right")}
+    return names.get(problem.length) or tuple(f"place {at + 1}" for at in range(problem.length))
 
 
 def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
@@ -52,12 +49,13 @@ def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
         f"{symbols} misvalued in seen {things} too": parts.misvalued,
         f"a shift that seen {things} share": parts.shift,
     }
-    more = {"interplay of the images": parts.interplay}
-    return named | (more if len(place_names(problem)) > 1 else {})
+    return named | ({"interplay of the images": parts.interplay} if len(parts.misread) > 1 else {})
 
 
-def named_parts_by_place(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
-    """The parts of an error place by place, under short names."""
+def named_parts_by_place(experiment: Experiment, parts: ErrorParts | None) -> dict[str, float]:
+    """The parts of an error place by place, under short names; {} where it was not split."""
+    if parts is None:
+        return {}
     names = place_names(experiment.problem)
     misread = {f"misread {name}": part for name, part in zip(names, parts.misread, strict=True)}
     named = {"wrong": parts.wrong, "misvalued": parts.misvalued, "shift": parts.shift}
