@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tests_tables import table
 
+from unseen.learning import nearest as nearest_module
 from unseen.learning import oracle as oracle_module
 from unseen.learning.baselines import BASELINES
 from unseen.learning.nearest import NearestSample
@@ -62,21 +63,58 @@ def test_the_nearest_picture_is_found_pixel_by_pixel(length, each):
     assert np.array_equal(fit("nearest", seen, problem)[0](new), seen.answers[expected])
 
 
-@settings(max_examples=40)
+def any_samples(symbols, count, length, rng):
+    images = rng.integers(0, len(symbols.images), (count, length)).astype(np.int32)
+    return Samples(symbols, images, np.zeros(count, np.int32), np.arange(count, dtype=np.int32))
+
+
+def any_symbols(images):
+    return SymbolImages(images, np.arange(len(images), dtype=np.uint8) % 3, np.arange(len(images)))
+
+
+@pytest.fixture
+def narrow_search(monkeypatch):
+    """A search in small pieces, with loose bounds and a first reach that is mostly too short."""
+    small = {"DIRECTIONS": 2, "MOST_QUERIES": 7, "BLOCK_ROWS": 3, "BLOCK_COLUMNS": 4}
+    small |= {"IMAGES_AT_ONCE": 5, "PAIRS_AT_ONCE": 3, "QUERIES_AT_ONCE": 4, "MOST_CANDIDATES": 9}
+    small |= {"IMAGES_IN_REACH": 1, "MORE_REACH": 1, "RANKS": (0, 1, 2, 2**62), "UNSURE_RANKS": 2}
+    for name, value in small.items():
+        monkeypatch.setattr(nearest_module, name, value)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    hnp.arrays(np.uint8, st.tuples(st.integers(1, 12), st.integers(1, 4), st.integers(1, 4))),
-    st.integers(1, 3),
-    st.integers(0, 2**32 - 1),
+    images=st.tuples(st.integers(2, 24), st.integers(1, 5), st.integers(1, 5)).flatmap(
+        lambda shape: hnp.arrays(np.uint8, shape, elements=st.integers(0, 255))
+    ),
+    darkest=st.sampled_from([0, 128, 254]),
+    length=st.integers(1, 3),
+    seed=st.integers(0, 2**32 - 1),
 )
-def test_the_nearest_of_any_pictures_is_exact_and_the_first_of_ties(images, length, seed):
+def test_the_nearest_of_any_pictures_is_exact_and_the_first_of_ties(
+    narrow_search, images, darkest, length, seed
+):
     rng = np.random.default_rng(seed)
-    symbols = SymbolImages(images, np.zeros(len(images), np.uint8), np.arange(len(images)))
-    seen, new = (
-        Samples(symbols, rng.integers(0, len(images), (count, length)).astype(np.int32),
-                np.zeros(count, np.int32), np.arange(count, dtype=np.int32))
-        for count in (30, 10)
-    )  # fmt: skip
-    assert np.array_equal(NearestSample(seen)(new), plain_nearest(seen, new))
+    images = np.maximum(images, darkest)
+    half = len(images) // 2
+    remembered, others = (any_symbols(part) for part in (images[:half], images[half:]))
+    seen = any_samples(remembered, 30, length, rng)
+    find = NearestSample(seen)
+    for symbols in (remembered, others):
+        new = any_samples(symbols, 15, length, rng)
+        assert np.array_equal(find(new), plain_nearest(seen, new))
+
+
+def test_large_pictures_are_measured_in_whole_numbers():
+    """Squared distances here are beyond the whole numbers that float32 can tell apart."""
+    rng = np.random.default_rng(0)
+    far, new = np.full((40, 30, 30), 255, np.uint8), np.zeros((1, 30, 30), np.uint8)
+    far[np.arange(40), rng.integers(0, 30, 40), rng.integers(0, 30, 40)] -= rng.integers(
+        0, 3, 40
+    ).astype(np.uint8)
+    seen = any_samples(any_symbols(far), 200, 2, rng)
+    asked = any_samples(any_symbols(new), 1, 2, rng)
+    assert np.array_equal(NearestSample(seen)(asked), plain_nearest(seen, asked))
 
 
 def test_a_memory_knows_what_it_has_seen():
