@@ -136,9 +136,9 @@ PRESETS: dict[str, Preset] = {
     "best-blind": Preset(best_blind, "the same, not told how many digits there are", "9 min"),
     "mean": Preset(lambda: baseline("mean"), "baseline: always the mean answer", "1 s"),
     "nearest": Preset(
-        lambda: baseline("nearest"), "baseline: what a memory of training pictures can do", "10 s"
+        lambda: baseline("nearest"), "baseline: what a memory of training pictures can do", "15 s"
     ),
     "oracle": Preset(
-        lambda: baseline("oracle"), "baseline: what perfect composition could reach", "1 min"
+        lambda: baseline("oracle"), "baseline: what perfect composition could reach", "9 min a run"
     ),
 }

@@ -206,22 +206,25 @@ BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
     "paper": Network(
-        paper, BLIND, "the authors' network, 5.2 million parameters", revision=2, uses_numba=True
-    ),
-    "paper-undropped": Network(
-        *(partial(paper, dropout=False), BLIND, "the authors' network without dropout"),
+        *(paper, BLIND, "the authors' network, 5.2 million parameters", 15),
         revision=2,
         uses_numba=True,
     ),
-    "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it"),
+    "paper-undropped": Network(
+        *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 15),
+        revision=2,
+        uses_numba=True,
+    ),
+    "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it", 2.5),
     "lenet5-strided": Network(
         lenet5_strided, BLIND, "LeNet-5 that strides instead of pooling, and narrower"
     ),
     "lenet5-wide": Network(
-        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "the same, twice as wide"
+        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "the same, twice as wide", 2
     ),
-    "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5"),
+    "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5", 2.5),
     "towers": Network(
-        towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", revision=2
+        *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
+        revision=2,
     ),
 }
