@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
+from tests_tables import table
 
 from unseen.cli import command
-from unseen.commands.run import batch_sizes
+from unseen.experiments.checks import batch_sizes
+from unseen.experiments.posing import PosedProblem
 from unseen.experiments.presets import fast
 from unseen.problem.splits import Fold
+from unseen.problem.symbols import load_symbols
 
 NET = """
 import torch
@@ -48,14 +51,14 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
         (["--unseen", "91"], "from 1 to 90 of 100"),
         (["--unseen", "9", "--length", "5"], "more than 10,000 folds"),
         (["--symbols", ""], "unknown symbols ''"),
-        (["--unseen", "0"], "--unseen must be at least 1, not 0"),
+        (["--unseen", "0"], "--unseen 0 must be at least 1"),
         (["--model", "nowhere.py:Net"], "nowhere.py"),
         (["--model", "nothing"], "unknown model 'nothing'"),
         (["--symbols", "domino"], "did you mean 'dominoes'?"),
-        (["--distortion", "-1"], "--distortion must be at least 0"),
+        (["--distortion", "-1"], "--distortion -1.0 must be at least 0"),
         (["--averaged-epochs", "2"], "there are 1"),
-        (["--folds", "0000000011"], "fold 0000000011 does not exist; this split has folds 1 to 10"),
-        (["--model", "towers", "--length", "0"], "--length must be at least 1"),
+        (["--folds", "0000000011"], "--folds 11 does not exist; this split has folds 1 to 10"),
+        (["--model", "towers", "--length", "0"], "--length 0 must be at least 1"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -134,15 +137,16 @@ def test_pictures_too_small_for_a_network_are_refused_before_the_run(preset, tmp
 def test_a_model_of_ones_own_is_tried_with_the_batches_that_a_run_has():
     experiment = fast().vary(samples=5, batch_size=449)
     folds = [Fold(1, np.arange(10), 100), Fold(2, np.arange(20), 100)]
-    assert batch_sizes(experiment, folds) == {449, 1, 400}
-    assert batch_sizes(experiment.vary(batch_size=50), folds) == {50}
+    posed = PosedProblem(load_symbols("mnist"), table(), folds)
+    assert batch_sizes(experiment, posed, [1, 2]) == {449, 1, 400}
+    assert batch_sizes(experiment.vary(batch_size=50), posed, [1, 2]) == {50}
 
 
 def test_short_memory_gets_one_clear_line(monkeypatch, capsys):
     def fill_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("unseen.commands.run.pose", fill_memory)
+    monkeypatch.setattr("unseen.experiments.session.pose", fill_memory)
     assert command(["run", "mean"]) == 2
     assert capsys.readouterr().err.startswith("unseen: out of memory; ")
 

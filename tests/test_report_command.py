@@ -133,7 +133,7 @@ def test_the_report_goes_where_it_is_asked_to(a_run: Path):
     assert len(shown["folds"]) == 10
     csv = unseen("report", a_run.name, "--format", "csv", "--output", "run.csv", cwd=here)
     assert csv.stdout == ""
-    assert f"{shown['insight']['rounded']['mean']}" in (here / "run.csv").read_text()
+    assert f"{shown['insight']['intervals']['rounded']['mean']}" in (here / "run.csv").read_text()
 
 
 def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):

@@ -49,11 +49,11 @@ def networks() -> list[Row]:
         {
             "network": name,
             "what it is": network.about,
-            "told about the panels": network.sight,
-            "time of an epoch": f"{network.cost:g} × lenet5-strided",
+            "sight": network.sight,
+            "time of a step": f"{network.cost:g} ×",
         }
         for name, network in MODELS.items()
-    ] + [own | {"told about the panels": OWN, "time of an epoch": ""}]
+    ] + [own | {"sight": OWN, "time of a step": ""}]
 
 
 def baselines() -> list[Row]:
