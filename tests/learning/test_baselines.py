@@ -180,7 +180,9 @@ def test_an_oracle_that_was_killed_goes_on_with_the_same_bits(few_symbols, tmp_p
     next(fitting)
     next(fitting)
     fitting.close()
+    (shared.parent / ".oracle.0badcafe.part").write_bytes(b"half")
     resumed, epochs = fit("oracle", seen, problem, shared)
+    assert {path.name for path in shared.parent.iterdir()} == {"oracle", "oracle.lock"}
     assert epochs == 2
     for ours, theirs in zip(
         alone.classifier.parameters(), resumed.classifier.parameters(), strict=True

@@ -5,8 +5,8 @@ many symbols as the preset `best` does. No fold changes it: a run trains it once
 """
 
 import io
-from collections.abc import Generator
-from contextlib import nullcontext, suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import filelock
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from unseen.files import DamagedFileError, make_folder, read_checked, write_checked
+from unseen.errors import UnseenError
+from unseen.files import DamagedFileError, make_folder, read_checked, remove, write_checked
 from unseen.learning.distortion import distort
 from unseen.learning.evaluation import EVALUATION_BATCH, to_input
 from unseen.learning.models import symbol_encoder
@@ -70,8 +71,7 @@ def fit_oracle(
     have in common: whoever holds its lock trains, saving after each epoch, and the others wait.
     """
     labels = np.unique(symbols.labels)
-    lock = nullcontext() if shared is None else _lock(shared)
-    with lock:
+    with nullcontext() if shared is None else _locked(shared):
         height, width = symbols.images.shape[1:]
         streams = Streams(seed, fold=0)
         with seeded(streams.integer("oracle"), CPU):
@@ -103,9 +103,21 @@ def fit_oracle(
     return Oracle(classifier.eval(), labels, table)
 
 
-def _lock(shared: Path) -> filelock.FileLock:
+@contextmanager
+def _locked(shared: Path) -> Iterator[None]:
+    """Hold the file, waiting for whoever has it; what a killed process left of it is removed."""
     make_folder(shared.parent)
-    return filelock.FileLock(f"{shared}.lock")
+    lock = filelock.FileLock(f"{shared}.lock")
+    try:
+        lock.acquire()
+    except OSError as error:
+        raise UnseenError(f"cannot lock {shared}: {error.strerror}") from error
+    try:
+        for leftover in shared.parent.glob(".*.part"):
+            remove(leftover)
+        yield
+    finally:
+        lock.release()
 
 
 def _batches(
