@@ -8,10 +8,10 @@ Does it get the combinations it has never seen?
     print(run)
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # nothing is imported here: an early Ctrl-C is answered in __main__.py
 if TYPE_CHECKING:
+    from typing import Any
+
     from unseen.api import Run as Run
     from unseen.api import load as load
     from unseen.api import run as run
@@ -49,7 +49,9 @@ _HOME = {
 __all__ = sorted(_HOME)  # noqa: PLE0605
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name not in _HOME:
         raise AttributeError(f"module 'unseen' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

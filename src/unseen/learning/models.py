@@ -206,12 +206,12 @@ BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
     "paper": Network(
-        *(paper, BLIND, "the authors' network, 5.2 million parameters", 15),
+        *(paper, BLIND, "the authors' network, 5.2 million parameters", 22),
         revision=2,
         uses_numba=True,
     ),
     "paper-undropped": Network(
-        *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 15),
+        *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 22),
         revision=2,
         uses_numba=True,
     ),
