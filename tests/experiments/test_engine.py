@@ -98,3 +98,20 @@ def test_workers_die_with_their_parent(tmp_path: Path, number):
         parent.send_signal(number)
     _, alive = psutil.wait_procs({*workers, *family}, timeout=20)
     assert not alive
+
+
+UNPACKED_ONCE = """
+from unseen.experiments.engine import LocalProcesses
+executor = LocalProcesses(2, symbols="dominoes")
+for _ in range(2):
+    print(executor.submit(eval, "__import__('unseen.problem.symbols').problem.symbols."
+                          "load_symbols.cache_info().currsize").result())
+executor.shutdown()
+"""
+
+
+def test_symbols_are_unpacked_before_workers_are_forked():
+    ended = subprocess.run(
+        [sys.executable, "-c", UNPACKED_ONCE], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout == "1\n1\n"

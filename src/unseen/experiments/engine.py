@@ -19,9 +19,6 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from unseen.errors import UnseenError
-from unseen.experiments.preloaded import SYMBOLS_VARIABLE
-
-PRELOADED_SYMBOLS = "unseen.experiments.preloaded"
 
 # What every worker needs first and slowest to load: loaded once, then shared by forking.
 PRELOADED = [
@@ -29,6 +26,8 @@ PRELOADED = [
     "unseen.experiments.worker",
     "unseen.experiments.preloaded",
 ]
+
+SYMBOLS_VARIABLE = "UNSEEN_PRELOADED_SYMBOLS"  # which symbols the last of them unpacks
 
 # of glibc's malloc.h
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8

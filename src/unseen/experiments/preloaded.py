@@ -4,9 +4,8 @@ import os
 from contextlib import suppress
 
 from unseen.errors import UnseenError
+from unseen.experiments.engine import SYMBOLS_VARIABLE
 from unseen.problem.symbols import load_symbols
-
-SYMBOLS_VARIABLE = "UNSEEN_PRELOADED_SYMBOLS"
 
 if symbols := os.environ.get(SYMBOLS_VARIABLE):
     with suppress(UnseenError):  # a worker will say so
