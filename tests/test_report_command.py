@@ -74,7 +74,10 @@ def test_the_page_stands_in_a_real_browser(a_run: Path, browser, width: int, sch
     assert beyond == []
     page.locator(".cell").nth(37).hover()
     assert page.locator(".details").inner_text().startswith("(3, 7) = 10: ")
-    assert "; its error: misread left " in page.locator(".details").inner_text()
+    assert (
+        "; its error, on 2 images in each place: misread left "
+        in page.locator(".details").inner_text()
+    )
     page.locator(".cell").nth(0).focus()
     page.keyboard.press("ArrowDown")
     assert page.locator(".details").inner_text().startswith("(1, 0) = 1: ")

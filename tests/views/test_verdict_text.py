@@ -1,13 +1,25 @@
 """What is said of runs, for networks of which we know what they do."""
 
+import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import write_symbols
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from made_up_runs import astray, by_heart, exact, made_up_run, misreading, noisy, summary_of
 
 from unseen.experiments.presets import PRESETS
+from unseen.insight.error_parts import ErrorParts
+from unseen.insight.intervals import Interval
+from unseen.insight.references import Reference
+from unseen.insight.statistics import Spread
+from unseen.insight.summary import Summary
+from unseen.views.result_figures import attribution
 from unseen.views.verdict_text import verdict_text
+from unseen.views.words import format_percent
 
 
 @pytest.fixture
@@ -55,6 +67,7 @@ def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):
     assert {*placed.baselines} == {"nearest", "oracle"}
     assert placed.baselines["nearest"].folds == 2
     near, far = (placed.baselines[name].rounded.mean for name in ("nearest", "oracle"))
+    near = max(near, placed.guess)
     way = (placed.rounded.mean - near) / (far - near)
     assert f"{100 * way:.0f} % of the way" in verdict_text(placed).text
     oracle = summary_of(made_up_run(tmp_path, small("oracle"), exact))
@@ -73,7 +86,8 @@ def test_one_fold_speaks_of_one_network(small, tmp_path):
 
 
 def test_things_are_called_by_their_names(small, tmp_path):
-    signs = summary_of(made_up_run(tmp_path, small(operation="shown:+,-"), misreading, [1]))
+    shown = small(operation="shown:+,-", test_samples=60)
+    signs = summary_of(made_up_run(tmp_path, shown, misreading, [1]))
     assert "mostly misread digits and signs" in verdict_text(signs).text
     digits = summary_of(made_up_run(tmp_path, small(length=1), by_heart))
     assert "wrong answers of unseen digits" in verdict_text(digits).text
@@ -87,3 +101,126 @@ def test_the_verdict_names_what_a_network_is_told(small, tmp_path):
     assert (
         "panel-aware: it is built to know that a picture holds 2 digits" in verdict_text(aware).text
     )
+
+
+RANKS = ("No", "Barely", "In part", "Mostly", "Yes")
+shares, errors = st.floats(0, 1), st.floats(0, 100)
+
+
+@st.composite
+def imagined(draw, real: Summary) -> Summary:
+    """A summary with any figures that could stand beside each other."""
+    right, below, above = draw(shares), draw(shares), draw(shares)
+    mse = draw(st.just(0.0) | errors | st.just(math.nan)) if right < 1 else draw(shares) / 4
+    spread_of = {"rounded": right, "test_mse": mse}
+    parts = draw(st.none() | st.tuples(errors, shares, shares))
+    error_parts = None
+    if parts is not None:
+        size, shift, wrong = parts
+        misread = (size * (1 - shift - wrong), 0.0)
+        error_parts = ErrorParts(size, size * shift, 0.0, size * wrong, misread, 0.0)
+    baselines = {
+        name: Reference(Spread(draw(shares), 0.0), Spread(1.0, 0.0), 10)
+        for name in ("nearest", "oracle")
+        if draw(st.booleans())
+    }
+    return replace(
+        real,
+        intervals=real.intervals
+        | {
+            "rounded": Interval(right, right * below, right + (1 - right) * above),
+            "test_mse": Interval(mse, mse, mse),
+        },
+        spreads=real.spreads | {name: Spread(each, 0.0) for name, each in spread_of.items()},
+        unshifted={"rounded": Spread(draw(shares), 0.0), "test_mse": Spread(draw(errors), 0.0)},
+        scores=tuple(
+            replace(
+                score,
+                measures=score.measures | spread_of,
+                error_parts=error_parts,
+            )
+            for score in real.scores
+        ),
+        guess=draw(shares),
+        baselines=baselines,
+        error_parts=error_parts,
+        images_per_place=draw(st.integers(2, 100)),
+    )
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory) -> Summary:
+    folder = tmp_path_factory.mktemp("real")
+    symbols = str(write_symbols(folder / "symbols"))
+    experiment = PRESETS["fast"]().vary(symbols=symbols, test_samples=12)
+    return summary_of(made_up_run(folder, experiment, noisy, [1, 2]))
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_no_verdict_contradicts_the_test(real, data):
+    summary = data.draw(imagined(real))
+    verdict = verdict_text(summary)
+    headline, (figure, place, _, made_of) = verdict.headline, verdict.sentences
+    right, mse = summary.rounded.mean, summary.mse.mean
+    assert f"in {format_percent(right)} of pictures" in figure
+    assert ("no error" in made_of) == (mse == 0)
+    assert ("not finite" in made_of) == math.isnan(mse)
+    if headline in ("Yes", "Mostly"):
+        assert right >= 0.5
+    if headline in RANKS[1:]:
+        assert summary.rounded.low > summary.guess
+    if headline.startswith("Not as it stands"):
+        assert summary.unshifted["test_mse"].mean < mse / 2
+        assert summary.unshifted["rounded"].mean > summary.guess
+    if way := re.search(r"come (−?\d+) % of the way", place):
+        enough = {"Yes": 90, "Mostly": 50, "In part": 10}.get(headline, -math.inf)
+        assert float(way[1].replace("−", "-")) >= enough
+        assert headline != "Barely" or float(way[1]) <= 10
+    if "of the mean squared error" in made_of:
+        split = summary.error_parts.mse
+        assert mse / 2 <= split <= mse * 2
+        assert f"split on {summary.images_per_place} images in each place" in made_of
+        assert summary.images_per_place * 2 * len(summary.scores) >= 100
+
+
+@settings(max_examples=200)
+@given(data=st.data(), more=shares)
+def test_more_right_never_has_a_worse_headline(real, data, more):
+    summary = data.draw(imagined(real))
+    interval = summary.rounded
+    better = replace(
+        summary,
+        intervals=summary.intervals
+        | {
+            "rounded": Interval(
+                *(each + (1 - each) * more for each in (interval.mean, interval.low, interval.high))
+            )
+        },
+    )
+    ranks = [
+        RANKS.index(headline) if headline in RANKS else 0
+        for headline in (verdict_text(summary).headline, verdict_text(better).headline)
+    ]
+    assert ranks[0] <= ranks[1]
+
+
+def test_clean_images_do_not_clear_a_test_that_has_errors(real):
+    clean = ErrorParts(0.0, 0.0, 0.0, 0.0, (0.0, 0.0), 0.0)
+    summary = replace(
+        real,
+        intervals=real.intervals | {"test_mse": Interval(0.351, 0.2, 0.5)},
+        error_parts=clean,
+        images_per_place=11,
+        scores=tuple(
+            replace(score, error_parts=clean, measures=score.measures | {"test_mse": 0.351})
+            for score in real.scores
+        ),
+    )
+    said = (
+        "split on 11 images in each place of 20 pairs, its mean squared error is 0.000, but 0.351"
+    )
+    assert said in verdict_text(summary).text
+    assert said in attribution(summary)
+    few = verdict_text(replace(summary, images_per_place=2)).text
+    assert "cannot be told from so few images (split on 2 images in each place of 20 pairs)" in few

@@ -1,13 +1,12 @@
 """All combinations as grids of rows and columns, however many digits they have."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from unseen.experiments.experiment import Experiment
 from unseen.insight.error_parts import mean_error_parts
 from unseen.insight.summary import Score, Summary
+from unseen.insight.verdict import unsplit
 from unseen.problem.operations import SIGNS
 from unseen.views.words import (
     format_combination,
@@ -63,7 +62,7 @@ def grid_of(summary: Summary) -> Grid:
     def cell(*key: int | None) -> Cell:
         known = dict(zip(axes, key, strict=True))
         name = format_combination([known.get(at) for at in range(len(summary.places))])
-        return _cell(name, found.get(key, ()), summary.experiment)
+        return _cell(name, found.get(key, ()), summary)
 
     names = place_names(summary.experiment.problem)
     between = [name for at, name in enumerate(names) if at not in axes]
@@ -93,7 +92,7 @@ def _axes(summary: Summary) -> tuple[int | None, int | None, int]:
     return 0, count - 2, count - 1
 
 
-def _cell(name: str, scores: Sequence[Score], experiment: Experiment) -> Cell:
+def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
     if not scores:
         return Cell(None, f"{name}: not unseen in any fold that is done")
     rounded, error = (
@@ -108,19 +107,18 @@ def _cell(name: str, scores: Sequence[Score], experiment: Experiment) -> Cell:
         rounded,
         f"{name} = {format_decimal(scores[0].answer, 0)}: {right}, "
         f"mean answer {format_decimal(mean)}, {mse}, unseen in fold {folds}"
-        + _made_of(scores, experiment),
+        + _made_of(scores, summary),
     )
 
 
-def _made_of(scores: Sequence[Score], experiment: Experiment) -> str:
+def _made_of(scores: Sequence[Score], summary: Summary) -> str:
     """The parts of a combination's error, the mean where it was unseen in several folds."""
     known = [score.error_parts for score in scores if score.error_parts is not None]
-    mean = mean_error_parts(known) if known else None
-    if mean is None or not math.isfinite(mean.mse):
+    if not known or unsplit(summary):
         return ""
-    named = named_parts_by_place(experiment, mean)
+    named = named_parts_by_place(summary.experiment, mean_error_parts(known))
     said = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
-    return f"; its error: {said}"
+    return f"; its error, on {summary.images_per_place} images in each place: {said}"
 
 
 def _title(value: int | None) -> str:

@@ -22,6 +22,7 @@ from unseen.views.drawing import (
     share_colours,
 )
 from unseen.views.grid import Slice, grid_of
+from unseen.views.verdict_text import unsplit_words
 from unseen.views.words import (
     combinations_word,
     format_combination,
@@ -127,8 +128,8 @@ def attribution(summary: Summary) -> Figure | str:
     known = summary.error_parts
     if known is None:
         return NOT_RECORDED
-    if not math.isfinite(known.mse) or known.mse == 0:
-        return "There is no error to split, or it is not finite."
+    if why := unsplit_words(summary):
+        return why
     parts = named_parts(summary.experiment, known.shares())
     figure, place = axes(0.6 + 0.36 * len(parts))
     for at, share in enumerate(reversed(parts.values())):

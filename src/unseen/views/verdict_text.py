@@ -5,16 +5,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.insight.summary import Summary
-from unseen.insight.verdict import Judgement, judge
+from unseen.insight.verdict import Judgement, judge, unsplit, way_to_composition
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import BLIND, PANEL_AWARE, find_network
 from unseen.views.repeat_command import baseline_command, command_of
-from unseen.views.words import combinations_word, format_count, format_percent, named_parts
+from unseen.views.words import (
+    combinations_word,
+    format_count,
+    format_decimal,
+    format_percent,
+    named_parts,
+)
 
 HEADLINES: dict[Judgement, str] = {
     "yes": "Yes",
     "mostly": "Mostly",
     "in part": "In part",
+    "barely": "Barely",
     "no": "No",
     "shifted": "Not as it stands: all its answers are shifted",
     "diverged": "No: training diverged",
@@ -71,17 +78,16 @@ def _place(summary: Summary) -> str:
         fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
         right = format_percent(reference.rounded.mean)
         clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
-    if len(known) == len(PLACES):
-        memory, composition = (reference.rounded.mean for reference in known.values())
-        if composition > memory:
-            way = (summary.rounded.mean - memory) / (composition - memory)
-            clauses[-1] += f": it has come {format_percent(way, 0)} of the way between them"
-    else:
+    placed, way = len(known) == len(PLACES), way_to_composition(summary)
+    if not placed or known["nearest"].rounded.mean < summary.guess:
         clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
-        missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
-        if commands := [f"'{baseline_command(name, experiment.problem)}'" for name in missing]:
-            place = "would place it between memory and perfect composition"
-            clauses.append(f"{' and '.join(commands)} {place}")
+    if placed and way is not None:
+        come = f"it has come {format_percent(way, 0)} of the way"
+        clauses.append(f"{come} from the best of memory to perfect composition")
+    missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
+    if commands := [f"'{baseline_command(name, experiment.problem)}'" for name in missing]:
+        place = "would place it between memory and perfect composition"
+        clauses.append(f"{' and '.join(commands)} {place}")
     words = "; ".join(clauses)
     return f"{words[0].upper()}{words[1:]}."
 
@@ -105,17 +111,9 @@ def _sight(summary: Summary) -> str:
 def _errors(summary: Summary) -> str:
     """What the errors are mostly made of."""
     experiment, parts = summary.experiment, summary.error_parts
-    if parts is None:
-        if experiment.training.model == "nearest":
-            return "What its errors are made of takes too long to find out for this baseline."
-        again = f"'{command_of(experiment) or 'running it'} --restart'"
-        return (
-            f"What its errors are made of was not recorded when this was run; {again} records it."
-        )
-    if not np.isfinite(parts.mse):
-        return "Its answers are not finite, so its errors cannot be split."
-    if parts.mse < 1e-9:
-        return "It makes no errors to speak of."
+    if why := unsplit_words(summary):
+        return why
+    assert parts is not None
     named = named_parts(experiment, parts.shares())
     (first, share), *others = sorted(named.items(), key=lambda part: -part[1])
     rest = ", ".join(f"{name} {format_percent(part, 0)}" for name, part in others)
@@ -126,5 +124,46 @@ def _errors(summary: Summary) -> str:
         guessed = ", as the paper guessed" if right else "; the paper guessed misread digits"
     return (
         f"Its errors are {made} {first}: {format_percent(share, 0)} of the mean squared error "
-        f"({rest}){guessed}."
+        f"({rest}; {images_words(summary)}){guessed}."
+    )
+
+
+def images_words(summary: Summary) -> str:
+    """What the errors were split on."""
+    split = sum(score.error_parts is not None for score in summary.scores)
+    things = combinations_word(summary.experiment.problem).removesuffix("s")
+    images = format_count(summary.images_per_place, "image")
+    return f"split on {images} in each place of {format_count(split, things)}"
+
+
+def unsplit_words(summary: Summary) -> str:
+    """Why nothing is said of what the errors are made of; nothing if it can be said."""
+    experiment, parts = summary.experiment, summary.error_parts
+    match unsplit(summary):
+        case None:
+            return ""
+        case "diverged":
+            finite = {s.fold: np.isfinite(s.measures["test_mse"]) for s in summary.scores}
+            folds = f"{[*finite.values()].count(False)} of {format_count(len(finite), 'fold')}"
+            return f"Its answers are not finite in {folds}, so its errors cannot be split."
+        case "no errors":
+            pictures = sum(score.samples for score in summary.scores)
+            return f"It made no error on {format_count(pictures, 'test picture')}."
+        case "not recorded":
+            if experiment.training.model == "nearest":
+                why = "takes too long to find out for this baseline"
+            else:
+                again = f"'{command_of(experiment) or 'running it'} --restart'"
+                why = f"was not recorded when this was run; {again} records it"
+            return f"What its errors are made of {why}."
+        case "too few images":
+            return (
+                "What its errors are made of cannot be told from so few images "
+                f"({images_words(summary)}); more test samples have more images."
+            )
+    assert parts is not None
+    return (
+        f"What its errors are made of cannot be told: {images_words(summary)}, its mean squared "
+        f"error is {format_decimal(parts.mse, 3)}, but {format_decimal(summary.mse.mean, 3)} in "
+        "the test; more test samples, or a report with --deep, would tell."
     )
