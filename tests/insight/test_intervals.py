@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unseen.insight import intervals
-from unseen.insight.intervals import bootstrap_interval, paired_comparison, sign_flip_p_value
+from unseen.insight.intervals import bootstrap_interval, flip_signs, paired_comparison
 
 
 def simulated_folds(rng, sizes, fold_share, mean=0.0):
@@ -202,21 +202,47 @@ def test_a_comparison_is_of_what_both_have():
     assert back.p_value == comparison.p_value
 
 
+def p_value_of(units, **how):
+    return flip_signs(units, np.ones(len(units)), **how)[2]
+
+
 def test_few_units_have_all_their_signs_tried():
     units = np.random.default_rng(7).standard_normal(10)
     ways = [abs(np.dot(signs, units)) for signs in product((1, -1), repeat=10)]
     expected = np.mean(np.asarray(ways) >= abs(units.sum()) - 1e-9)
-    assert sign_flip_p_value(units) == expected
-    assert sign_flip_p_value(np.ones(12)) == 2 / 4096
+    assert p_value_of(units) == expected
+    assert p_value_of(np.ones(12)) == 2 / 4096
 
 
 def test_no_drawn_p_value_is_zero():
-    assert sign_flip_p_value(np.ones(100), rounds=999) == 1 / 1000
+    assert p_value_of(np.ones(100), rounds=999) == 2 / 1000
 
 
 @pytest.mark.parametrize("count", [5, 50])
 def test_no_difference_at_all_has_p_value_1(count):
-    assert sign_flip_p_value(np.zeros(count)) == 1
+    assert p_value_of(np.zeros(count)) == 1
+
+
+@given(
+    st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=16),
+    st.sampled_from([1, 1000]),
+)
+def test_an_interval_leaves_out_zero_just_where_the_p_value_is_small(folds, outlier):
+    folds[0][0] *= outlier  # one wild fold widens a bootstrap and leaves signs as they are
+    compared = paired_comparison(*as_mappings(folds), rounds=300)
+    if math.isnan(compared.low):
+        assert compared.p_value > 0.05 or len({sum(f) / len(f) for f in folds}) == 1
+    else:
+        assert (compared.low > 0 or compared.high < 0) == (compared.p_value <= 0.05)
+        assert compared.low <= compared.difference <= compared.high
+
+
+def test_all_that_the_interval_holds_would_not_be_rejected():
+    units, sizes = np.random.default_rng(8).standard_normal(9), np.arange(1, 10)
+    low, high, _ = flip_signs(units, sizes)
+    for inside, outside in ((low + 1e-9, low - 1e-9), (high - 1e-9, high + 1e-9)):
+        assert flip_signs(units - inside * sizes, sizes)[2] > 0.05
+        assert flip_signs(units - outside * sizes, sizes)[2] <= 0.05
 
 
 def test_a_run_gone_astray_is_compared_without_a_p_value():

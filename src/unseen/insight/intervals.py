@@ -4,11 +4,12 @@ A thousand pictures of one combination are one thing learnt or not, so pictures 
 All combinations of a fold were answered by one network, so folds are resampled as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import sqrt
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +38,12 @@ class Comparison:
     """A mean difference over the same combinations, and how likely chance alone makes one as large.
 
     The signs of whole folds are flipped if there are enough folds. Otherwise those of combinations
-    are: then the p-value is about these networks only, not about others trained the same way.
+    are: then interval and p-value are about these networks only, not about others trained the same
+    way. Both come from the same flips: the interval leaves out 0 if and only if p <= 0.05.
     """
 
     difference: float
-    low: float  # of its 95 % interval
+    low: float  # of its 95 % interval; NaN if unknown
     high: float
     p_value: float
     combinations: int
@@ -114,48 +116,62 @@ def paired_comparison(
     """Ours minus theirs, over the combinations that both have.
 
     The p-value is two-sided: how often the difference is as large if every fold's difference has a
-    random sign. Flipping each combination alone would take the luck of one network for many
-    findings: if a third of the variance is between folds, 30 % of nulls would have p < 0.05.
+    random sign; the interval is that of the same test. Flipping each combination alone would take
+    the luck of one network for many findings: if a third of the variance is between folds, 30 % of
+    nulls would have p < 0.05.
     """
     both = sorted(ours.keys() & theirs.keys(), key=lambda each: (folds[each], each))
     if not both:
         raise ValueError("nothing to compare: no combination has a value on both sides")
     differences = np.asarray([ours[each] - theirs[each] for each in both], np.float64)
-    starts = np.unique([folds[each] for each in both], return_index=True)[1]
-    interval = bootstrap_interval(np.split(differences, starts[1:]), rounds=rounds, seed=seed)
+    of_folds = [folds[each] for each in both]
+    _, starts, sizes = np.unique(of_folds, return_index=True, return_counts=True)
     whole_folds = len(starts) >= FEWEST_FOLDS_TO_FLIP
     with np.errstate(all="ignore"):
+        mean = float(differences.mean())
         units = np.add.reduceat(differences, starts) if whole_folds else differences
-    return Comparison(
-        difference=interval.mean,
-        low=interval.low,
-        high=interval.high,
-        p_value=sign_flip_p_value(units, rounds=rounds, seed=seed),
-        combinations=len(both),
-        flipped="folds" if whole_folds else "combinations",
-    )
+    if not whole_folds:
+        sizes = np.ones(len(units), np.intp)
+    low, high, p_value = flip_signs(units, sizes, rounds=rounds, seed=seed)
+    flipped: Literal["folds", "combinations"] = "folds" if whole_folds else "combinations"
+    return Comparison(mean, low, high, p_value, len(both), flipped)
 
 
-def sign_flip_p_value(units: Values, *, rounds: int = 10_000, seed: int = 0) -> float:
-    """How often the sum of the units, with random signs, is as far from 0 as their own sum.
+def flip_signs(
+    units: Values, sizes: NDArray[np.integer], *, rounds: int = 10_000, seed: int = 0
+) -> tuple[float, float, float]:
+    """The 95 % interval of the mean of units of these sizes, and its p-value, by flipped signs.
 
-    All signs are tried for up to a dozen units. For more, some are drawn at random, and their own
-    signs count as one more draw, so that no p-value is 0.
+    The p-value is how often the sum of the units, with random signs, is as far from 0 as their own
+    sum. That is twice the share of subsets, the flipped ones, whose mean is 0 or beyond it. So the
+    interval of all means that would have p > 0.05 lies between quantiles of the means of subsets
+    (Hartigan 1969). The empty subset counts on either side, so that no p-value is 0.
+
+    All subsets are tried for up to a dozen units; for more, some are drawn, and the empty one with
+    them. The ends are NaN if the units are too few for p <= 0.05, or all alike.
     """
     if not np.isfinite(units).all():
-        return float(np.nan)
-    # sums of the same numbers in another order are not the same to the last bit
-    least = abs(units.sum()) - 1e-12 * np.abs(units).sum()
+        return np.nan, np.nan, np.nan
     count = len(units)
     if count <= ENUMERATED_UNITS:
-        bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
-        return float(np.mean(np.abs((1 - 2 * bits) @ units) >= least))
-    rng = np.random.default_rng(seed)
-    as_far = 0
-    for some in _portions(rounds, count):
-        signs = 1 - 2 * rng.integers(0, 2, (some, count), np.int8)
-        as_far += int(np.count_nonzero(np.abs(signs @ units) >= least))
-    return (1 + as_far) / (1 + rounds)
+        subsets: Iterator[NDArray[Any]] = iter(
+            [np.arange(2**count)[:, None] >> np.arange(count) & 1]
+        )
+    else:
+        rng = np.random.default_rng(seed)
+        drawn = (rng.integers(0, 2, (some, count), np.int8) for some in _portions(rounds, count))
+        subsets = chain([np.zeros((1, count), np.int8)], drawn)
+    columns = np.stack([units, sizes], axis=1)
+    sums, weights = np.concatenate([each @ columns for each in subsets]).T
+    # sums of the same numbers in another order are not the same to the last bit
+    least = 1e-12 * np.abs(units).sum()
+    beyond = min(np.mean(sums <= least), np.mean(sums >= -least))
+    means = np.sort(sums[weights > 0] / weights[weights > 0])
+    empty = len(sums) - len(means)
+    at = int(0.025 * len(sums)) - empty  # the first that p > 0.05 leaves in, from either end
+    known = at >= 0 and means[-1] - means[0] > least
+    ends = (float(means[at]), float(means[-1 - at])) if known else (np.nan, np.nan)
+    return *ends, min(1.0, float(2 * beyond))
 
 
 def _pulled_together(folds: Sequence[Values]) -> tuple[list[Values], int]:

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FLIPPED = {
-    "folds": "p: how often the difference is as large once whole folds have signs at random.",
+    "folds": "p: how often the difference is as large once whole folds have signs at random. The "
+    "95 % interval holds all differences that this test would not reject: it leaves out 0 where p "
+    "is at most 0.05.",
     "combinations": "p: how often the difference is as large once combinations have signs at "
-    "random; with so few folds it is about these very networks, not about others trained alike.",
+    "random. The 95 % interval holds all differences that this test would not reject: it leaves "
+    "out 0 where p is at most 0.05. With so few folds both are about these very networks, not "
+    "about others trained alike.",
 }
 MEANS_OF_ALL = (
     "The means are over all that a run has answered, the differences only over what both have: "
