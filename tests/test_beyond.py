@@ -97,7 +97,7 @@ def test_a_list_of_combinations_stays_with_the_run(tmp_path: Path):
 def test_a_run_says_what_its_split_gives_away_and_warns(tmp_path: Path):
     ended = unseen("run", "--split", "position", "--folds", "1", *SMALL[:-1], cwd=tmp_path)
     assert ended.returncode == 0
-    assert "Digits never seen in a place: 0 in place 1 (fold 1)." in ended.stderr
+    assert "Symbols never seen in a place: 0 in place 1 (fold 1)." in ended.stderr
     assert "warning: the seen answers do not determine 10 of 10 unseen ones" in ended.stderr
     again = unseen("run", "--split", "position", "--folds", "1", *SMALL, cwd=tmp_path)
     assert again.stderr == ""

@@ -150,7 +150,7 @@ def test_a_deep_look_is_kept_until_the_result_changes(tmp_path: Path):
     (only,) = insight["attribution"]["combinations"]
     assert only["mse"] == pytest.approx(insight["attribution"]["mse"])
     assert [probe["layer"] for probe in insight["probes"]][:2] == ["picture", "Conv2d 1"]
-    assert "Where are the digits read?" in (run / "report.html").read_text()
+    assert "Where are the symbols read?" in (run / "report.html").read_text()
     kept = run / "folds/01/deep.json"
     written = kept.stat().st_mtime_ns
     assert unseen("report", run, "--deep", cwd=tmp_path).returncode == 0

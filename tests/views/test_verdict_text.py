@@ -37,7 +37,7 @@ def small(tmp_path: Path):
 SAID = {
     exact: ("Yes", "100.0 % of pictures (95 % interval 96.4 to 100.0 %; 100 pairs, 10 folds)"),
     by_heart: ("No", "Its errors are mostly wrong sums of unseen pairs"),
-    misreading: ("No", "Its errors are mostly misread digits"),
+    misreading: ("No", "Its errors are mostly misread symbols"),
     astray: ("No: training diverged", "Its answers are not finite"),
 }
 
@@ -88,9 +88,9 @@ def test_one_fold_speaks_of_one_network(small, tmp_path):
 def test_things_are_called_by_their_names(small, tmp_path):
     shown = small(operation="shown:+,-", test_samples=60)
     signs = summary_of(made_up_run(tmp_path, shown, misreading, [1]))
-    assert "mostly misread digits and signs" in verdict_text(signs).text
+    assert "mostly misread symbols and signs" in verdict_text(signs).text
     digits = summary_of(made_up_run(tmp_path, small(length=1), by_heart))
-    assert "wrong answers of unseen digits" in verdict_text(digits).text
+    assert "wrong answers of unseen symbols" in verdict_text(digits).text
 
 
 def test_the_verdict_names_what_a_network_is_told(small, tmp_path):
@@ -99,7 +99,8 @@ def test_the_verdict_names_what_a_network_is_told(small, tmp_path):
     told = small().vary(model="towers")
     aware = summary_of(made_up_run(tmp_path, told, noisy, [1]))
     assert (
-        "panel-aware: it is built to know that a picture holds 2 digits" in verdict_text(aware).text
+        "panel-aware: it is built to know that a picture holds 2 symbols"
+        in verdict_text(aware).text
     )
 
 

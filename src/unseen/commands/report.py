@@ -35,7 +35,7 @@ def report(
         bool,
         Parameter(
             negative="",
-            help="Also read digits from every layer, and split errors by 100 images a place: "
+            help="Also read symbols from every layer, and split errors by 100 images a place: "
             "some minutes, kept in the run folder.",
         ),
     ] = False,

@@ -57,5 +57,7 @@ def oracle(seen: Samples, table: Combinations, streams: Streams, shared: Path | 
 BASELINES: dict[str, Baseline] = {
     "mean": Baseline(mean, about="always the mean answer"),
     "nearest": Baseline(nearest, about="the answer of the nearest training picture, by pixels"),
-    "oracle": Baseline(oracle, about="told every digit's label, then exact arithmetic", revision=2),
+    "oracle": Baseline(
+        oracle, about="told every symbol's label, then exact arithmetic", revision=2
+    ),
 }

@@ -48,7 +48,7 @@ class Problem(Frozen):
         2_000, ge=1, title="test_samples", description="Test samples per combination"
     )
     development: bool = Field(
-        False, description="Folds to choose settings on: other splits, no test handwriting"
+        False, description="Folds to choose settings on: other splits, no test images"
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""All combinations as grids of rows and columns, however many digits they have."""
+"""All combinations as grids of rows and columns, however many symbols they have."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from unseen.insight.error_parts import mean_error_parts
 from unseen.insight.summary import Score, Summary
 from unseen.insight.verdict import unsplit
 from unseen.problem.operations import SIGNS
+from unseen.problem.symbol_words import SymbolWords, symbol_words
 from unseen.views.words import (
     format_combination,
     format_decimal,
@@ -46,10 +47,12 @@ class Grid:
 
 
 def grid_of(summary: Summary) -> Grid:
-    """One grid for pairs; for longer combinations, one for each first digit or for each sign.
+    """One grid for pairs; for longer combinations, one for each first symbol or for each sign.
 
-    With four digits or more, a cell is the mean over all digits in the places between.
+    With four symbols or more, a cell is the mean over all of them in the places between.
     """
+    problem = summary.experiment.problem
+    words = symbol_words(problem.symbols)
     axes = top, row, column = _axes(summary)
     grids, rows, columns = (
         (None,) if place is None else summary.places[place] for place in (top, row, column)
@@ -61,15 +64,15 @@ def grid_of(summary: Summary) -> Grid:
 
     def cell(*key: int | None) -> Cell:
         known = dict(zip(axes, key, strict=True))
-        name = format_combination([known.get(at) for at in range(len(summary.places))])
+        name = format_combination([known.get(at) for at in range(len(summary.places))], words)
         return _cell(name, found.get(key, ()), summary)
 
-    names = place_names(summary.experiment.problem)
+    names = place_names(problem)
     between = [name for at, name in enumerate(names) if at not in axes]
     return Grid(
         slices=tuple(
             Slice(
-                title=_title(value),
+                title=_title(value, words),
                 row_names=tuple("" if left is None else str(left) for left in rows),
                 column_names=tuple(map(str, columns)),
                 cells=tuple(tuple(cell(value, left, right) for right in columns) for left in rows),
@@ -78,7 +81,9 @@ def grid_of(summary: Summary) -> Grid:
         ),
         row_place="" if row is None else names[row],
         column_place=names[column],
-        note=f"Each cell is the mean over all digits in {', '.join(between)}." if between else "",
+        note=f"Each cell is the mean over all {words.many} in {', '.join(between)}."
+        if between
+        else "",
     )
 
 
@@ -121,7 +126,9 @@ def _made_of(scores: Sequence[Score], summary: Summary) -> str:
     return f"; its error, on {summary.images_per_place} images in each place: {said}"
 
 
-def _title(value: int | None) -> str:
+def _title(value: int | None, words: SymbolWords) -> str:
     if value is None:
         return ""
-    return f"left {SIGNS[value]} right" if value in SIGNS else f"first digit {value}"
+    if value in SIGNS:
+        return f"left {SIGNS[value]} right"
+    return f"first {words.one} {words.name(value)}"

@@ -20,20 +20,20 @@ def format_leakage(leakage: SplitLeakage) -> tuple[str, str]:
         for fold in folds
         for place, digit in fold.new_digits
     ]
-    in_place = f"Digits never seen in a place: {_some(digits)}."
+    in_place = f"Symbols never seen in a place: {_some(digits)}."
     sentences = (
         f"{format_count(unseen, 'unseen combination')} in {format_count(len(folds), 'fold')}.",
-        f"For {mirrored:,}, the same digits are seen in another order.",
+        f"For {mirrored:,}, the same symbols are seen in another order.",
         f"Answers never seen: {_some(answers)}." if answers else "All answers are seen.",
-        in_place if digits else "All digits are seen in all places.",
+        in_place if digits else "All symbols are seen in all places.",
     )
     return " ".join(sentences), _determined(leakage, unseen)
 
 
 def _determined(leakage: SplitLeakage, unseen: int) -> str:
     if leakage.rule is None:
-        return "The answers are neither sums nor products of one value for each digit."
-    rule = f"a {OPERATIONS[leakage.rule]} of one value for each digit in each place"
+        return "The answers are neither sums nor products of one value for each symbol."
+    rule = f"a {OPERATIONS[leakage.rule]} of one value for each symbol in each place"
     if not leakage.undetermined:
         return f"The seen answers determine every unseen one, if you know that each is {rule}."
     return (

@@ -12,6 +12,7 @@ from unseen.experiments.measuring import Measurement
 from unseen.insight.summary import Summary
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import is_own
+from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import (
     ABOVE,
     BLUE,
@@ -33,12 +34,13 @@ ROOM_FOR_A_DIGIT = 0.025  # of a number line's width
 
 
 def number_line(summary: Summary) -> Figure | str:
-    """What each digit is worth in each place, below what it should be worth."""
+    """What each symbol is worth in each place, below what it should be worth."""
     structure = summary.structure
     if structure is None:
         return NOT_RECORDED
     if not math.isfinite(structure.additivity.mean):
-        return "Seen combinations do not determine what each digit is worth, or it is not finite."
+        one = symbol_words(summary.experiment.problem.symbols).one
+        return f"Seen combinations do not determine what each {one} is worth, or it is not finite."
     names = place_names(summary.experiment.problem)
     places = [at for at, name in enumerate(names) if name != "sign"]
     if any(len(summary.places[at]) > MOST_DIGITS_ON_A_LINE for at in places):
@@ -90,17 +92,20 @@ def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, 
 def number_line_caption(summary: Summary) -> str:
     structure = summary.structure
     assert structure is not None
-    words = (
-        "The value that the networks give each digit in each place, fitted on the seen "
-        "combinations of each fold; a vertical line means that a digit is worth what it should be. "
+    words = symbol_words(summary.experiment.problem.symbols)
+    said = (
+        f"The value that the networks give each {words.one} in each place, fitted on the seen "
+        f"combinations of each fold; a vertical line means that a {words.one} is worth what it "
+        "should be. "
         "On unseen combinations, sums of these values match the networks' answers with a score of "
         f"{format_spread(structure.additivity)} (1: every answer is such a sum, 0: none is; "
         f"the true answers have {structure.true_additivity:.3f})."
     )
     if structure.mirror_gap is None:
-        return words
+        return said
     turning = "Swapping" if len(summary.places) == 2 else "Reversing"
-    return f"{words} {turning} the digits moves an answer by {format_spread(structure.mirror_gap)}."
+    gap = format_spread(structure.mirror_gap)
+    return f"{said} {turning} the {words.many} moves an answer by {gap}."
 
 
 def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -110,18 +115,17 @@ def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
         return []
     both = "(a, b) and (b, a)" if len(summary.places) == 2 else "a combination and its reversal"
     labels = {
-        "additivity": "additivity on unseen combinations (1: answers are sums of digit values)",
-        "additivity_gap": "gap between answers and sums of digit values",
-        "seen_mean_error": "mean error on seen combinations, test handwriting",
-        "unseen_mean_error": "mean error on unseen combinations, test handwriting",
+        "additivity": "additivity",
+        "additivity_gap": "gap between answers and sums of worths",
+        "seen_mean_error": "mean error on seen combinations",
+        "unseen_mean_error": "mean error on unseen combinations",
         "mirror_gap": f"gap between {both}",
     }
     rows = [(labels[name], format_spread(each)) for name, each in structure.figures.items()]
     if unshifted:
-        without = "without the mean error on seen combinations in training handwriting"
         right = format_percent(unshifted["rounded"].mean, 2)
-        rows.append((f"rounding on unseen combinations {without}", right))
-        rows.append((f"test MSE {without}", format_spread(unshifted["test_mse"])))
+        rows.append(("rounding without the shift", right))
+        rows.append(("test MSE without the shift", format_spread(unshifted["test_mse"])))
     return [*rows]
 
 
@@ -149,10 +153,11 @@ def predictions(summary: Summary) -> Figure | str:
 
 
 def predictions_caption(summary: Summary) -> str:
+    many = symbol_words(summary.experiment.problem.symbols).many
     return (
         "A blue bar holds nine of ten predictions for an answer; an orange dot is the mean of one "
         "combination. On the dashed line a prediction is exact. Long bars with dots on the line "
-        "are misread digits; a dot off the line is a combination answered wrongly on average."
+        f"are misread {many}; a dot off the line is a combination answered wrongly on average."
     )
 
 
@@ -200,17 +205,18 @@ def curves_caption(summary: Summary) -> str:
 
 
 def probes(summary: Summary) -> Figure | str:
-    """How well a linear reader of each layer tells each digit."""
+    """How well a linear reader of each layer tells each symbol."""
     if not summary.probes:
         return _why_no_probes(summary)
     figure, place = axes()
+    one = symbol_words(summary.experiment.problem.symbols).one
     layers = [probe.layer for probe in summary.probes]
     for at, name in enumerate(place_names(summary.experiment.problem)):
         values = [100 * probe.places[at].mean for probe in summary.probes]
         colour = SERIES[at % 4]
         place.plot(range(len(layers)), values, "o-", color=colour, markersize=4, label=name)
     place.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
-    place.set(ylabel="digit read right, %", ylim=(0, 104))
+    place.set(ylabel=f"{one} read right, %", ylim=(0, 104))
     place.legend()
     return figure
 
@@ -229,12 +235,14 @@ def _why_no_probes(summary: Summary) -> str:
 
 def probes_caption(summary: Summary) -> str:
     names, last = place_names(summary.experiment.problem), summary.probes[-1].places
+    words = symbol_words(summary.experiment.problem.symbols)
     read = ", ".join(
         f"{name} {format_percent(place.mean)}" for name, place in zip(names, last, strict=True)
     )
     return (
-        "A linear reader for each layer, trained on seen combinations in training handwriting and "
-        "asked for the digits of unseen ones in test handwriting. Where it reads them best, the "
+        "A linear reader for each layer, trained on seen combinations in training "
+        f"{words.images} and asked for the {words.many} of unseen ones in test {words.images}. "
+        "Where it reads them best, the "
         "network has recognised them; where it no longer can, only the answer is left "
         f"(in the last layer: {read})."
     )
@@ -242,9 +250,9 @@ def probes_caption(summary: Summary) -> str:
 
 NETWORK_FIGURES = {
     "number-line": Drawing(
-        "What is each digit worth?", number_line, number_line_caption, rows=structure_rows
+        "What is each symbol worth?", number_line, number_line_caption, rows=structure_rows
     ),
     "predictions": Drawing("Predictions against answers", predictions, predictions_caption),
     "curves": Drawing("Learning, epoch by epoch", curves, curves_caption),
-    "probes": Drawing("Where are the digits read?", probes, probes_caption),
+    "probes": Drawing("Where are the symbols read?", probes, probes_caption),
 }

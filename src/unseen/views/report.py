@@ -3,6 +3,7 @@
 import base64
 import io
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from unseen.insight.evidence import Evidence
 from unseen.insight.examples import Example, example_groups
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
+from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import share_colours
 from unseen.views.figures import FIGURES, page_figure
 from unseen.views.grid import Cell, grid_of
@@ -43,7 +45,9 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "format_combination": format_combination,
+        "format_combination": partial(
+            format_combination, words=symbol_words(summary.experiment.problem.symbols)
+        ),
         "cell_style": cell_style,
         "png": as_data_uri,
         "number": format_decimal,
@@ -79,11 +83,12 @@ def write_report(evidence: Evidence, summary: Summary, output: Path | None = Non
 def question(summary: Summary) -> str:
     """What the page answers."""
     problem = summary.experiment.problem
-    things = combinations_word(problem)
+    things, many = combinations_word(problem), symbol_words(problem.symbols).many
+    shown = things if things == many else f"{things} of {many}"
     return (
-        f"A network is shown pictures of some {things} of digits and only their "
+        f"A network is shown pictures of some {shown} and only their "
         f"{answers_word(problem)}. Does it get the {things} it has never seen?"
-    ).replace("digits of digits", "digits")
+    )
 
 
 def done_words(done: int, whole: int) -> str:
@@ -121,12 +126,13 @@ def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, .
     """Groups of examples, each with its title and a caption."""
     problem = evidence.experiment.problem
     things, answer = combinations_word(problem), answers_word(problem).removesuffix("s")
+    many = symbol_words(problem.symbols).many
     one_fold = "unseen in the same fold, so answered by one network; the first sample of each"
     same = f"with the same {answer}, {one_fold}."
     words = {
         "random": ("Samples", "Drawn at random from all test samples."),
         "two alike": (f"One {answer}, different {things}", f"Two {things} {same}"),
-        "swapped": ("Swapped digits", f"The same digits in another order, {one_fold}."),
+        "swapped": ("In another order", f"The same {many}, {one_fold}."),
         "three alike": (f"Three {things}, one {answer}", f"Three {things} {same}"),
         "worst": (
             "The worst mistakes",

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from unseen.insight.summary import QUADRANTS, Summary
 from unseen.learning.metrics import METRICS
+from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import (
     BLUE,
     FAINT,
@@ -29,6 +30,7 @@ from unseen.views.words import (
     format_decimal,
     format_percent,
     named_parts,
+    names_line,
     place_names,
 )
 
@@ -115,12 +117,15 @@ def draw_slice(place: Axes, part: Slice, *, small: bool) -> None:
 
 def grid_caption(summary: Summary) -> str:
     ordered = sorted(summary.scores, key=lambda score: (score.measures["rounded"], score.row))
-    worst = ", ".join(format_combination(score.combination) for score in ordered[:3])
-    words = (
+    problem = summary.experiment.problem
+    words = symbol_words(problem.symbols)
+    worst = ", ".join(format_combination(score.combination, words) for score in ordered[:3])
+    said = (
         "Each cell is answered by the network that had never seen that combination; the number "
         f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
     )
-    return " ".join(part for part in (words, grid_of(summary).note) if part)
+    names = f"Symbols: {named}." if (named := names_line(problem)) else ""
+    return " ".join(filter(None, (said, grid_of(summary).note, names)))
 
 
 def attribution(summary: Summary) -> Figure | str:
@@ -145,6 +150,7 @@ def attribution(summary: Summary) -> Figure | str:
 def attribution_caption(summary: Summary) -> str:
     parts = summary.error_parts
     assert parts is not None
+    many = symbol_words(summary.experiment.problem.symbols).many
     asked = sum(score.error_parts is not None for score in summary.scores)
     known = len(summary.scores)
     some = f"{asked:,} of {known:,} " if 0 < asked < known else ""
@@ -161,14 +167,14 @@ def attribution_caption(summary: Summary) -> str:
         f"{summary.images_per_place} images in each place beside all others: other pictures than "
         "those of the tables. Misread: what depends on the image in one place "
         f"({misread}). Wrong: what all images have in common ({wrong}), less what seen "
-        "combinations have as well: digits worth too much or too little to the network "
+        f"combinations have as well: {many} worth too much or too little to the network "
         f"({misvalued}) and a shift of all answers ({shift}). Interplay: the rest ({interplay}). "
         "A part near 0 may come out below it."
     )
 
 
 def quadrants(summary: Summary) -> Figure | str:
-    """Seen and unseen combinations, in train and test handwriting."""
+    """Seen and unseen combinations, in train and test images."""
     if not summary.quadrants:
         return NOT_RECORDED
     figure, place = axes(2.6)
@@ -186,22 +192,24 @@ def quadrants(summary: Summary) -> Figure | str:
 
 def quadrants_caption(summary: Summary) -> str:
     right = {name: 100 * each["rounded"].mean for name, each in summary.quadrants.items()}
-    pairs, hands = (
+    pairs, others = (
         f"{format_decimal(right[better] - right[worse], 1)} points"
         for better, worse in (("seen_test", "unseen_test"), ("seen_train", "seen_test"))
     )
-    things = combinations_word(summary.experiment.problem)
+    problem = summary.experiment.problem
+    things, images = combinations_word(problem), symbol_words(problem.symbols).images
     return (
         f"Blue: {things} it was trained on; orange: {things} it never saw; each in training and "
-        f"in test handwriting, on new samples. New {things} cost {pairs}, new handwriting "
-        f"{hands}. Thin lines: the standard deviation between folds."
+        f"in test {images}, on new samples. New {things} cost {pairs}, new {images} "
+        f"{others}. Thin lines: the standard deviation between folds."
     )
 
 
 def quadrant_rows(summary: Summary) -> list[tuple[str, ...]]:
+    images = symbol_words(summary.experiment.problem.symbols).images
     return [
         (
-            name.replace("_", ", ").replace("train", "training") + " handwriting",
+            name.replace("_", ", ").replace("train", "training") + f" {images}",
             format_percent(measures["rounded"].mean, 2),
             format_decimal(measures["mse"].mean, 4),
             format_decimal(measures["mean_error"].mean, 3),
@@ -215,7 +223,7 @@ RESULT_FIGURES = {
     "grid": Drawing("Every combination, when it was unseen", grid, grid_caption),
     "attribution": Drawing("Whose fault is an error?", attribution, attribution_caption),
     "quadrants": Drawing(
-        "New combinations, or new handwriting?",
+        "New combinations, or new images?",
         quadrants,
         quadrants_caption,
         ("combinations", "rounding", "MSE", "mean error"),

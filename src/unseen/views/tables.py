@@ -17,7 +17,8 @@ from unseen.insight.statistics import measures_of, over_folds, spread
 from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS, Metric
 from unseen.learning.models import find_network
-from unseen.views.words import format_count
+from unseen.problem.symbol_words import symbol_words
+from unseen.views.words import format_count, names_line
 
 TITLES = {"share": "Accuracy on unseen combinations", "number": "Errors"}
 PAPER = "paper"
@@ -34,6 +35,8 @@ def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> Rendera
         for place, cells in enumerate(table.rows, start=1):
             shown.add_row(*cells, end_section=place == len(results))
         parts.append(shown)
+    if names := names_line(experiment.problem):
+        parts.append(Text(f"Symbols: {names}.", style="dim"))
     return Group(*parts, Text(footnote(experiment), style="dim"))
 
 
@@ -63,7 +66,8 @@ def footnote(experiment: Experiment) -> str:
     if experiment.problem.has_the_papers_folds:
         lines.append("That its rows are these folds in this order is likely, not proven.")
     if experiment.problem.development:
-        lines.append("Development folds: the test handwriting is held-out training handwriting.")
+        images = symbol_words(experiment.problem.symbols).images
+        lines.append(f"Development folds: tested on held-out training {images}.")
     return " ".join(lines)
 
 

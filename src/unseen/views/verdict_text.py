@@ -8,6 +8,7 @@ from unseen.insight.summary import Summary
 from unseen.insight.verdict import Judgement, judge, unsplit, way_to_composition
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import BLIND, PANEL_AWARE, find_network
+from unseen.problem.symbol_words import symbol_words
 from unseen.views.repeat_command import baseline_command, command_of
 from unseen.views.words import (
     combinations_word,
@@ -55,15 +56,15 @@ def _figure(summary: Summary) -> str:
     things = combinations_word(experiment.problem)
     combinations = len({score.row for score in summary.scores})
     who = "the baseline" if experiment.training.model in BASELINES else "the network"
-    held_out, new = "handwriting held out for development", "handwriting it had never seen"
-    handwriting = held_out if experiment.problem.development else new
+    images = symbol_words(experiment.problem.symbols).images
+    new = "held out for development" if experiment.problem.development else "it had never seen"
     sure = f"95 % interval {100 * rounded.low:.1f} to {format_percent(rounded.high)}"
     if np.isnan(rounded.low):
         sure = "no interval from a single combination"
     elif folds == 1 and who == "the network":
         sure += ", for this one network alone"
     return (
-        f"Shown {things} it had never seen, in {handwriting}, {who} rounds to the right answer in "
+        f"Shown {things} it had never seen, in {images} {new}, {who} rounds to the right answer in "
         f"{format_percent(rounded.mean)} of pictures ({sure}; "
         f"{format_count(combinations, things.removesuffix('s'))}, {format_count(folds, 'fold')})."
     )
@@ -94,16 +95,17 @@ def _place(summary: Summary) -> str:
 
 def _sight(summary: Summary) -> str:
     model = summary.experiment.training.model
-    digits = format_count(summary.experiment.problem.length, "digit")
+    problem = summary.experiment.problem
+    symbols = format_count(problem.length, symbol_words(problem.symbols).one)
     if model in BASELINES:
         return f"This is a baseline, {model}: {BASELINES[model].about}."
     sight = find_network(model).sight
     if sight == BLIND:
-        return f"The network is blind: nothing in it says that a picture holds {digits}."
+        return f"The network is blind: nothing in it says that a picture holds {symbols}."
     if sight == PANEL_AWARE:
         return (
             "The network is panel-aware: it is built to know that a picture holds "
-            f"{digits} side by side, and where each one is."
+            f"{symbols} side by side, and where each one is."
         )
     return "The network is your own: what it is told about its pictures is not known here."
 

@@ -1,4 +1,4 @@
-"""What things are called in a problem: pairs, sums, the left digit."""
+"""What things are called in a problem: pairs, sums, digits or garments."""
 
 import math
 from collections.abc import Sequence
@@ -8,13 +8,14 @@ from unseen.insight.error_parts import ErrorParts
 from unseen.insight.statistics import Spread
 from unseen.problem.operations import SIGNS
 from unseen.problem.settings import Problem
+from unseen.problem.symbol_words import NEUTRAL, SymbolWords, symbol_words
 
 
 def combinations_word(problem: Problem) -> str:
-    """Pairs where two digits stand side by side."""
+    """Pairs where two symbols stand side by side."""
     if problem.operation.startswith("shown:"):
         return "combinations"
-    return {1: "digits", 2: "pairs"}.get(problem.length, "combinations")
+    return {1: symbol_words(problem.symbols).many, 2: "pairs"}.get(problem.length, "combinations")
 
 
 def answers_word(problem: Problem) -> str:
@@ -28,15 +29,23 @@ def answers_word(problem: Problem) -> str:
 
 def symbols_word(problem: Problem) -> str:
     """What can be misread: digits, and signs where they are shown."""
-    return "digits and signs" if problem.operation.startswith("shown:") else "digits"
+    many = symbol_words(problem.symbols).many
+    return f"{many} and signs" if problem.operation.startswith("shown:") else many
+
+
+def names_line(problem: Problem) -> str:
+    """What each symbol is, if its label does not say it: 0 T-shirt, 1 trousers."""
+    words = symbol_words(problem.symbols)
+    return ", ".join(words.name(label) for label in range(len(words.names)))
 
 
 def place_names(problem: Problem) -> tuple[str, ...]:
     """Each place of a picture, from left to right."""
     if problem.operation.startswith("shown:"):
         return ("left", "sign", "right")
-    names = {1: ("digit",), 2: ("left", "right")}
-    return names.get(problem.length) or tuple(f"place {at + 1}" for at in range(problem.length))
+    if problem.length == 2:
+        return ("left", "right")
+    return tuple(f"place {at + 1}" for at in range(problem.length))
 
 
 def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
@@ -62,9 +71,14 @@ def named_parts_by_place(experiment: Experiment, parts: ErrorParts | None) -> di
     return misread | named | ({"interplay": parts.interplay} if len(names) > 1 else {})
 
 
-def format_combination(combination: Sequence[int | None]) -> str:
-    """A combination as people write it: (3, 8), or 3 + 8 with its sign; … stands for any digit."""
-    said = ["…" if value is None else SIGNS.get(value, str(value)) for value in combination]
+def format_combination(combination: Sequence[int | None], words: SymbolWords = NEUTRAL) -> str:
+    """A combination as people write it: (3, 8), or 3 + 8 with its sign; … stands for any symbol.
+
+    Given the words of its symbol set, with names: (0 T-shirt, 4 coat).
+    """
+    said = [
+        "…" if value is None else SIGNS.get(value) or words.name(value) for value in combination
+    ]
     if any(value in SIGNS for value in combination):
         return " ".join(said)
     return f"({', '.join(said)})" if len(said) > 1 else said[0]
