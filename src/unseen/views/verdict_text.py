@@ -79,12 +79,13 @@ def _place(summary: Summary) -> str:
         fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
         right = format_percent(reference.rounded.mean)
         clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
-    placed, way = len(known) == len(PLACES), way_to_composition(summary)
+    placed, way, start = len(known) == len(PLACES), way_to_composition(summary), "memory"
     if not placed or known["nearest"].rounded.mean < summary.guess:
         clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
+        start = "that answer"
     if placed and way is not None:
         come = f"it has come {format_percent(way, 0)} of the way"
-        clauses.append(f"{come} from the best of memory to perfect composition")
+        clauses.append(f"{come} from {start} to perfect composition")
     missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
     if commands := [f"'{baseline_command(name, experiment.problem)}'" for name in missing]:
         place = "would place it between memory and perfect composition"
