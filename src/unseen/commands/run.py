@@ -111,7 +111,7 @@ def run(
         raise
     finished = Run(RunFolder(Path(started[0].run)))
     print_run(finished, json=json)
-    if report:
+    if report and finished.results:  # else other processes have all its folds
         _end_with_report(finished, silent=json)
 
 
