@@ -1,6 +1,8 @@
 """The library as a notebook uses it."""
 
 import json
+import multiprocessing
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -35,6 +37,60 @@ from unseen.views.tables import list_table, run_tables
 @pytest.mark.parametrize("name", unseen.__all__)
 def test_every_name_is_there(name):
     assert getattr(unseen, name).__name__ == name if name != "PRESETS" else unseen.PRESETS
+
+
+def test_an_error_in_a_listener_stops_the_run_and_the_next_call_goes_on(tmp_path):
+    settings = {"runs_dir": tmp_path, "folds": [1], "epochs": 4, **SETTINGS}
+    settings["symbols"] = write_symbols(tmp_path / "symbols")
+    begun: list[Progressed] = []
+
+    def fail(event: object) -> None:
+        if isinstance(event, Progressed) and event.epochs >= 1:
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine") as failed:  # which keeps its frames alive
+        unseen.run("fast", on_event=fail, **settings)
+    assert not multiprocessing.active_children()
+    assert not [*tmp_path.rglob("*.part")]
+    keep = [begun.append, lambda event: None]
+    run = unseen.run(
+        "fast", on_event=lambda event: keep[not isinstance(event, Progressed)](event), **settings
+    )
+    assert begun[0].epochs >= 1
+    assert [result.fold for result in run.results] == [1]
+    assert failed.value
+
+
+def test_a_run_that_is_removed_while_it_runs_is_gone_not_damaged(tmp_path):
+    def remove(event: object) -> None:
+        if isinstance(event, Note):  # of leakage, before the folds
+            shutil.rmtree(tmp_path / "runs")
+
+    symbols = write_symbols(tmp_path / "symbols")
+    with pytest.raises(UnseenError, match=r"fast-\w+ is gone: it was removed"):
+        unseen.run(
+            "fast", on_event=remove, runs_dir=tmp_path / "runs", symbols=symbols, folds=[1],
+            **SETTINGS,
+        )  # fmt: skip
+    assert not (tmp_path / "runs").exists()
+
+
+FAILING_SCRIPT = """
+import sys, unseen
+experiment = unseen.PRESETS["fast"]().vary(symbols=sys.argv[1], epochs=100_000, samples=6)
+events = unseen.session(experiment, [1], sys.argv[2])
+for event in events:
+    if isinstance(event, unseen.experiments.events.Progressed):
+        raise ValueError("mine")
+"""
+
+
+def test_a_script_that_fails_while_it_listens_ends(tmp_path):
+    symbols = write_symbols(tmp_path / "symbols")
+    words = [sys.executable, "-c", FAILING_SCRIPT, symbols, tmp_path / "runs"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.endswith("ValueError: mine\n")
 
 
 def test_other_names_are_not():

@@ -281,36 +281,42 @@ def test_a_disk_that_takes_no_more_gets_one_clear_line(symbols: Path, tmp_path: 
     assert run_json(*options, cwd=tmp_path)["folds"]
 
 
-def test_an_output_that_takes_no_more_is_no_traceback(symbols: Path, tmp_path: Path):
-    options = ["run", "--symbols", symbols, "--folds", "1", *SMALL, "--json"]
-    if Path("/dev/full").exists():
-        with Path("/dev/full").open("w") as full:
-            ended = subprocess.run(
-                [sys.executable, "-m", "unseen", *map(str, options)],
-                cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
-            )  # fmt: skip
-        assert ended.returncode == 2
-        assert ended.stderr.startswith("unseen: cannot use the output: No space left")
-        assert ended.stderr.count("\n") == 1
-    closed = f"{sys.executable} -m unseen {' '.join(map(str, options))} | true"
-    ended = subprocess.run(
-        closed, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert ended.stderr == ""
-    for arguments in (["--version"], ["run", "--help"], options):
-        for ending in (">&-", "> /dev/full"):
-            command = f"{sys.executable} -m unseen {' '.join(map(str, arguments))} {ending}"
-            ended = subprocess.run(
-                command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
-            )
-            assert "Traceback" not in ended.stderr
-            assert ended.stderr.count("\n") <= 1
+FULL, CLOSED = "No space left on device", "Bad file descriptor"
+STREAMS = [  # a command, what becomes of its streams, its exit code and all of its stderr
+    ("run", "2> /dev/full", 0, ""),
+    ("run", "2>&1 > /dev/null | true", 0, ""),
+    ("run", "> /dev/full", 2, f"unseen: cannot use the output: {FULL}\n"),
+    ("runs", ">&-", 2, f"unseen: cannot use the output: {CLOSED}\n"),
+    ("list", "2>&-", 0, ""),
+    ("show nothing", "2>&- >&-", 2, ""),
+    ("--version", "> /dev/full", 2, f"unseen: cannot use the output: {FULL}\n"),
+    ("--help", "| true", 141, ""),
+    ("runs", "| true", 141, ""),
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_lost_display_stops_nothing_and_a_lost_result_is_an_error(symbols: Path, tmp_path: Path):
+    options = f"run --symbols {symbols} --folds 1 {' '.join(SMALL)}".replace("--quiet", "")
+    for seed, (words, streams, code, said) in enumerate(STREAMS):
+        typed = f"{options} --seed {seed}" if words == "run" else words
+        command = f"{sys.executable} -m unseen {typed} {streams}; exit ${{PIPESTATUS[0]}}"
+        ended = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        told = "".join(
+            line for line in ended.stderr.splitlines(keepends=True) if line.startswith("unseen:")
+        )
+        assert (ended.returncode, told) == (code, said), (words, streams, ended.stderr)
+        assert "Traceback" not in ended.stderr
+    assert len([*tmp_path.glob("runs/*/folds/01/result.json")]) == 3
 
 
 def test_help_imports_neither_numpy_nor_pydantic(tmp_path: Path):
     script = (
         "import sys\nfrom unseen.cli import command\ncommand(['--help'])\n"
-        "print({'numpy', 'pydantic'} & sys.modules.keys())"
+        "assert 'pydantic' not in sys.modules\ncommand(['run', '--help'])\n"
+        "print({'unseen.api', 'torch'} & sys.modules.keys())"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True

@@ -230,8 +230,12 @@ def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path):
     with run.hold(1) as held:
         assert held
         ended = unseen("run", *options, "--json", cwd=tmp_path)
+        run.discard(2)
+        nothing = unseen("run", *options[:-1], "1", "--quiet", cwd=tmp_path)
     assert ended.returncode == 0
     assert "fold 1 is being run by another process" in ended.stderr
+    assert nothing.returncode == 0
+    assert nothing.stderr.count("\n") == 1, "nothing is done, and no report is missed"
     assert [fold["fold"] for fold in json.loads(ended.stdout)["folds"]] == [2]
     assert [fold["fold"] for fold in run_json(*options, cwd=tmp_path)["folds"]] == [1, 2]
 

@@ -1,7 +1,12 @@
+import json
+import time
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
+from conftest import write_symbols
+from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
 NOTEBOOK = Path(__file__).parents[1] / "examples/addition.ipynb"
@@ -20,3 +25,39 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     pictures = [output for cell in notebook.cells for output in cell.get("outputs", [])
                 if "image/png" in output.get("data", {})]  # fmt: skip
     assert len(pictures) == 3
+
+
+CELL = """
+import unseen
+run = unseen.run("fast", symbols="symbols", epochs=40, samples=6, test_samples=4, folds=[1])
+assert [result.fold for result in run.results] == [1]
+"""
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_interrupted_cell_ends_its_workers_and_goes_on_when_it_is_run_again(tmp_path):
+    write_symbols(tmp_path / "symbols")
+    manager, client = start_new_kernel(cwd=str(tmp_path))
+
+    def outcome_of(request: str) -> str | None:
+        while (reply := client.get_shell_msg(timeout=100))["parent_header"]["msg_id"] != request:
+            pass
+        return reply["content"].get("ename")
+
+    try:
+        interrupted = client.execute(CELL)
+        patience = time.monotonic() + 100
+        while not (saved := [*tmp_path.glob("runs/*/folds/01/checkpoint")]):
+            assert time.monotonic() < patience, "waited in vain"
+            time.sleep(0.01)
+        progress = saved[0].with_name("progress.json")
+        worker = psutil.Process(json.loads(progress.read_text())["process"])
+        manager.interrupt_kernel()
+        assert outcome_of(interrupted) == "KeyboardInterrupt"
+        worker.wait(timeout=5)
+        assert not [*tmp_path.rglob("*.part")]
+        assert saved[0].exists(), "what was saved was lost"
+        assert outcome_of(client.execute(CELL)) is None
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)

@@ -10,6 +10,9 @@ def main() -> None:
     """Run the command; an interrupt or a closed pipe ends it quietly, from the first import on."""
     try:
         gc.disable()
+        from unseen.streams import LossyStream, open_closed_streams
+
+        open_closed_streams()
         from unseen.cli import command
 
         # what is imported stays: looking through it for garbage is a tenth or more of --help
@@ -18,6 +21,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # one that knows no × shows something for it
                 stream.reconfigure(errors="replace")
+        sys.stderr = LossyStream(sys.stderr)
         code = command()
     except KeyboardInterrupt as interrupt:
         os._exit(getattr(interrupt, "exit_code", 130))  # what still runs is not worth waiting for
@@ -29,8 +33,7 @@ def main() -> None:
 def leave(code: int) -> None:
     """Exit; what could not be written is not tried again."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

@@ -9,6 +9,7 @@ print(run.measures.by_fold)
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -206,8 +207,9 @@ def run(
 
         watch(events)
     else:
-        for event in events:
-            on_event(event)
+        with closing(events):  # whatever happens in on_event
+            for event in events:
+                on_event(event)
     return Run(RunFolder.of(chosen, Path(runs_dir)))
 
 

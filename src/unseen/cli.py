@@ -3,7 +3,7 @@
 import cyclopts
 from cyclopts import App, Parameter
 
-from unseen.commands.output import say
+from unseen.commands.output import HelpConsole, say
 from unseen.errors import SettingError, UnseenError
 
 
@@ -21,6 +21,7 @@ app = App(
     default_parameter=Parameter(show_default=False),  # help texts say it, where it is of use
     version=_version,
     suppress_keyboard_interrupt=False,
+    console=HelpConsole(),
 )
 EXAMPLES = """\
 Examples:

@@ -19,6 +19,19 @@ class SettingError(UnseenError):
         return SettingError, (self.setting, self.value, self.fault)
 
 
+def first_line(error: BaseException) -> str:
+    """What an exception is called and the first line that it says; its text may itself fail."""
+    try:
+        return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
+    except BaseException:
+        return "an exception that cannot be printed"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory was short, which torch says in words."""
+    return isinstance(error, MemoryError) or "allocate memory" in first_line(error)
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnseenError:
     """An error that names what is not known, what is, and what may have been meant."""
     names = sorted(known)

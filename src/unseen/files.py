@@ -16,7 +16,7 @@ class DamagedFileError(UnseenError):
     """A file of a run folder that is not what was written there."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged")
+        super().__init__(f"{path} is {'damaged' if os.path.lexists(path) else 'missing'}")
         self.path = path
 
 
@@ -91,6 +91,8 @@ def read_checked(path: Path) -> bytes | None:
 
 def remove(path: Path) -> None:
     """Remove a file, or a folder that has taken its place; nothing if there is none."""
+    if not os.path.lexists(path):  # a disk that is read-only refuses even that
+        return
     try:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

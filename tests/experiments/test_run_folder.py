@@ -18,7 +18,7 @@ from unseen.experiments.fold import FoldArrays, FoldOutcome, FoldResult
 from unseen.experiments.presets import fast, paper
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
-from unseen.files import DamagedFileError, write_whole
+from unseen.files import DamagedFileError, read_file, write_whole
 
 
 def outcome(fold: int = 3) -> FoldOutcome:
@@ -240,6 +240,30 @@ def test_a_result_that_cannot_be_read_is_damage(tmp_path: Path, words: str):
     (folder.path / "folds/03/result.json").write_text(words, encoding="latin-1")
     with pytest.raises(DamagedFileError, match=r"result\.json is damaged"):
         folder.result(3)
+
+
+def test_a_fold_begun_again_while_it_is_read_is_not_damaged(tmp_path: Path, monkeypatch):
+    folder = finished(tmp_path / "run")
+
+    def read_too_late(path: Path) -> bytes | None:
+        if path.name == "predictions.npz":
+            folder.discard(3)
+        return read_file(path)
+
+    monkeypatch.setattr("unseen.experiments.run_folder.read_file", read_too_late)
+    assert folder.result(3) is None
+
+
+def test_what_is_not_there_is_missing_and_need_not_be_removed(tmp_path: Path, monkeypatch):
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    folder = finished(tmp_path / "run")
+    (folder.path / "folds/03/predictions.npz").unlink()
+    with pytest.raises(DamagedFileError, match=r"predictions\.npz is missing"):
+        folder.result(3)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    folder.tidy(3)
 
 
 def test_discarding_forgets_a_fold(tmp_path: Path):

@@ -7,6 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console, RenderableType
 
+
+class HelpConsole(Console):
+    """Prints help and versions; rich itself would exit with 1 where nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704
+
+
 stderr_console = Console(stderr=True)
 
 RunsDir = Annotated[Path, Parameter(help="Folder of the run folders [runs]")]
@@ -25,5 +33,4 @@ def emit(what: RenderableType) -> None:
 
 def say(text: str) -> None:
     """One line on stderr, for a person."""
-    if sys.stderr is not None:
-        print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)
+    print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)

@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
 from cyclopts import Group, Parameter, Token
 from pydantic.fields import FieldInfo
 
-from unseen.api import Run
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
-from unseen.commands.show import print_run
 from unseen.errors import SettingError
-from unseen.experiments.engine import LocalProcesses, available_cores
-from unseen.experiments.events import Started
 from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import find_experiment, session
 from unseen.learning.settings import Training
 from unseen.problem.settings import Problem
 from unseen.settings import setting_names, without_none
-from unseen.views.progress import watch
+
+if TYPE_CHECKING:
+    from unseen.api import Run
+    from unseen.experiments.events import Started
 
 DEFAULT_PRESET = "fast"
 PROBLEM, TRAINING, RUN = (Group.create_ordered(name) for name in ("Problem", "Training", "Run"))
@@ -89,6 +86,14 @@ def run(
     quiet: Annotated[bool, Parameter(group=RUN, negative="", help="Show no progress")] = False,
 ) -> None:
     """Run an experiment, or finish one: its folds in parallel, then its tables."""
+    # not above: help needs none of it
+    from unseen.api import Run
+    from unseen.commands.show import print_run
+    from unseen.experiments.engine import LocalProcesses, available_cores
+    from unseen.experiments.run_folder import RunFolder
+    from unseen.experiments.session import find_experiment, session
+    from unseen.views.progress import watch
+
     if fresh:
         say("--fresh is now called --restart")
     experiment = find_experiment(preset).vary(**without_none(vars(settings) if settings else {}))
@@ -111,7 +116,7 @@ def run(
         raise
     finished = Run(RunFolder(Path(started[0].run)))
     print_run(finished, json=json)
-    if report:
+    if report and finished.results:  # else other processes have all its folds
         _end_with_report(finished, silent=json)
 
 
@@ -133,7 +138,7 @@ def parse_folds(text: str | None) -> list[int] | None:
     return sorted(folds)
 
 
-def _end_with_report(run: Run, *, silent: bool) -> None:
+def _end_with_report(run: "Run", *, silent: bool) -> None:
     """Write the page of a run; that it cannot be written is no fault of the run."""
     try:
         path = run.report()
@@ -154,8 +159,10 @@ def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-def stopped_words(started: Started, *, restarted: bool) -> str:
+def stopped_words(started: "Started", *, restarted: bool) -> str:
     """What an interrupted run has saved, and how to go on."""
+    from unseen.experiments.run_folder import RunFolder
+
     folder, folds = RunFolder(Path(started.run)), started.folds
     done = {result.fold for result in folder.results(thorough=False)[0]}
     saved = {

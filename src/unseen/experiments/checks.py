@@ -1,15 +1,20 @@
 """What is refused before anything is run: devices, folds and networks that cannot work."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Executor, wait
 
-from unseen.errors import SettingError
+from unseen.errors import SettingError, UnseenError
+from unseen.experiments.engine import WorkerDiedError
+from unseen.experiments.events import Note
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import torch_threads
 from unseen.experiments.posing import PosedProblem
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import find_network, is_own
 
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
 LARGE_ENOUGH = 28
+PATIENCE_SECONDS = 15  # with a network of one's own, before it is said to be slow
 
 
 def check_device(device: str) -> None:
@@ -35,22 +40,39 @@ def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
     return tuple(sorted({*folds}))
 
 
-def check_network(experiment: Experiment, posed: PosedProblem, folds: Sequence[int]) -> None:
-    """Refuse a network that cannot work with these pictures."""
+def check_network(
+    experiment: Experiment, posed: PosedProblem, folds: Sequence[int], engine: Executor
+) -> Iterator[Note]:
+    """Refuse a network that cannot work with these pictures.
+
+    One of one's own is tried by the engine: it may end its process, or never answer.
+    """
     model = experiment.training.model
     if model in BASELINES and model != "oracle":
         return
     length = posed.combinations.digits.shape[1]
     height, width = posed.bank.train.images.shape[1:]
     if is_own(model):
-        from unseen.learning.own_models import check_own
-
         sizes = batch_sizes(experiment, posed, folds)
-        check_own(experiment.training, sizes, length, height, length * width)
+        trial = engine.submit(try_own, experiment, sizes, length, height, length * width)
+        if not wait([trial], PATIENCE_SECONDS).done:
+            yield Note("slow network", details={"model": model, "seconds": PATIENCE_SECONDS})
+        try:
+            trial.result()
+        except WorkerDiedError as death:
+            raise UnseenError(f"{model} cannot be tried: {death}") from None
     elif min(height, width) < LARGE_ENOUGH:
         # the oracle reads symbols with the encoder of towers
         network = find_network("towers" if model == "oracle" else model)
         network.build(length, height, length * width)
+
+
+def try_own(experiment: Experiment, sizes: Collection[int], *shape: int) -> None:
+    """Try a network of one's own, in a worker."""
+    from unseen.learning.own_models import check_own
+
+    with torch_threads(experiment.threads):
+        check_own(experiment.training, sizes, *shape)
 
 
 def batch_sizes(experiment: Experiment, posed: PosedProblem, folds: Sequence[int]) -> set[int]:

@@ -12,13 +12,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, first_line, is_out_of_memory
+from unseen.streams import show_on_stderr
 
 # What every worker needs first and slowest to load: loaded once, then shared by forking.
 PRELOADED = [
@@ -33,8 +35,17 @@ SYMBOLS_VARIABLE = "UNSEEN_PRELOADED_SYMBOLS"  # which symbols the last of them 
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
 
 
-class WorkerDiedError(Exception):
-    """A worker process ended without an answer: it was killed."""
+class WorkerDiedError(UnseenError):
+    """A worker process ended without an answer: killed, or by the code of somebody's network."""
+
+    def __init__(self, exit_code: int | None) -> None:
+        # multiprocessing says 255 where it does not know
+        self.was_killed = exit_code is None or exit_code < 0 or exit_code == 255
+        super().__init__(
+            "its process was killed; is memory short?"
+            if self.was_killed
+            else f"its code ended the process, with exit code {exit_code}"
+        )
 
 
 class LocalProcesses(Executor):
@@ -49,7 +60,8 @@ class LocalProcesses(Executor):
         self._can_fork = "forkserver" in multiprocessing.get_all_start_methods()
         method = "forkserver" if self._can_fork else "spawn"
         self._context: Any = multiprocessing.get_context(method)
-        self._threads = ThreadPoolExecutor(jobs)
+        self._turns = threading.Semaphore(jobs)
+        self._tasks: dict[Future[Any], threading.Thread] = {}
         self._symbols = symbols
         self._processes: set[Any] = set()
         self._closed = False
@@ -58,7 +70,22 @@ class LocalProcesses(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         if self._can_fork:
             self._start_server()
-        return self._threads.submit(self._in_process, function, arguments, named)
+        future: Future[Any] = Future()
+        # a thread of a pool would keep a script that has failed from ending
+        thread = threading.Thread(
+            target=self._work, args=(future, function, arguments, named), daemon=True
+        )
+        self._tasks[future] = thread
+        thread.start()
+        return future
+
+    def _work(self, future: Future[Any], *task: Any) -> None:
+        with self._turns:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(self._in_process(*task))
+                except BaseException as error:
+                    future.set_exception(error)
 
     def _start_server(self) -> None:
         """Start the process that workers are forked from, unless it runs."""
@@ -74,6 +101,9 @@ class LocalProcesses(Executor):
             del os.environ[SYMBOLS_VARIABLE]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.shutdown(wait=kind is None)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop: after what is under way, or (`wait` false) at once by killing it."""
         if not wait:
@@ -82,7 +112,10 @@ class LocalProcesses(Executor):
                 for process in self._processes:
                     process.kill()
             _kill_server()
-        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures or not wait)
+        for future in self._tasks if cancel_futures or not wait else ():
+            future.cancel()
+        for thread in self._tasks.values() if wait else ():
+            thread.join()
 
     def _in_process(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
@@ -101,7 +134,8 @@ class LocalProcesses(Executor):
         try:
             succeeded, answer = pickle.loads(receiver.recv_bytes())
         except (EOFError, OSError) as error:
-            raise WorkerDiedError("a worker process was killed") from error
+            process.join()
+            raise WorkerDiedError(process.exitcode) from error
         finally:
             receiver.close()
             process.join()
@@ -138,32 +172,43 @@ def _answer(
     arguments: tuple[Any, ...],
     named: dict[str, Any],
 ) -> None:
-    """In the worker: call the function and send what it returns or raises."""
+    """In the worker: call the function and send what it returns or raises.
+
+    The function may run somebody's network, which can do anything: print, fork, or leave a thread.
+    """
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    sys.stdout = sys.stderr  # results go through the pipe; what else is printed is none
+    show_on_stderr()
+    if hasattr(os, "register_at_fork"):  # a second process must not go on as this one
+        os.register_at_fork(after_in_child=partial(os._exit, 1))
     keep_freed_memory()
     answer: Any
     try:
         succeeded, answer = True, function(*arguments, **named)
     except UnseenError as error:
         succeeded, answer = False, error
-    except Exception as error:
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+    except BaseException as error:
+        if is_out_of_memory(error):
             answer = UnseenError(
                 "out of memory; a smaller batch size or fewer folds at once need less"
             )
-        else:
+        elif isinstance(error, Exception):
             answer = RuntimeError(f"in a worker:\n{traceback.format_exc()}")
+        else:  # interrupts are blocked here, so this is no real one
+            answer = UnseenError(f"a worker was ended by {first_line(error)}")
         succeeded = False
     sender.send_bytes(pickle.dumps((succeeded, answer)))
+    sys.stderr.flush()
+    os._exit(0)  # not waiting for threads that are left
 
 
 def _kill_server() -> None:
     """Kill the fork server: it may still be loading torch, deaf to all else, our pipes in hand."""
     server = getattr(forkserver._forkserver, "_forkserver_pid", None)
     if server is not None:
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, ChildProcessError):
             os.kill(server, signal.SIGKILL)
+            # dead, but not collected: multiprocessing asks for that before it starts another
+            os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
 
 
 def _die_with_parent() -> None:

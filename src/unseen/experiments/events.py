@@ -11,6 +11,7 @@ NoteKind = Literal[
     "other torch",  # than the run was begun with
     "fold damaged",  # and run again
     "leakage",  # what the split gives away: a SplitLeakage
+    "slow network",  # one's own, which has not yet answered a first batch
     "worker died",  # another one goes on with its fold
     "run elsewhere",  # by another process, and left to it
     "not restarted",  # because another process runs it

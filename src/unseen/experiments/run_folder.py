@@ -98,7 +98,7 @@ class RunFolder:
         """Record the experiment and the machine; returns a damaged record that this replaced."""
         damaged = None
         try:
-            recorded = self._experiment_file.exists() and self.records(experiment)
+            recorded = self.is_there() and self.records(experiment)
         except DamagedFileError as damage:
             recorded, damaged = False, damage.path
         make_folder(self.path)
@@ -111,6 +111,14 @@ class RunFolder:
             record = {"experiment": experiment.model_dump(mode="json")}
             write_whole(self._experiment_file, _sealed(record))
         return damaged
+
+    def is_there(self) -> bool:
+        return self._experiment_file.exists()
+
+    def refuse_gone(self) -> None:
+        """Raise an UnseenError if the run is no longer there."""
+        if not self.is_there():
+            raise UnseenError(f"{self.path} is gone: it was removed, moved or renamed while in use")
 
     def experiment(self) -> Experiment:
         """The experiment as it was recorded."""
@@ -179,6 +187,8 @@ class RunFolder:
         for name, expected in siblings.items() if thorough else ():
             sibling = path.with_name(name)
             if sha256(read_file(sibling) or b"") != expected:
+                if read_file(path) != content:  # another process has just begun the fold again
+                    return self.result(fold)
                 raise DamagedFileError(sibling)
         return result
 

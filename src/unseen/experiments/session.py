@@ -66,19 +66,27 @@ def session(
         yield from (Downloaded(*news) for news in fetch_fashion_mnist())
     posed = pose(experiment.problem)
     chosen = check_folds(folds, len(posed.folds))
-    check_network(experiment, posed, chosen)
-    folder = RunFolder.of(experiment, Path(runs_dir))
-    folder.refuse_other_versions()
-    own = None
+    folder = own = None
     if engine is None:
         jobs = max(1, available_cores() // experiment.threads)
         engine = own = LocalProcesses(jobs, experiment.problem.symbols)
     try:
+        yield from check_network(experiment, posed, chosen, engine)
+        folder = RunFolder.of(experiment, Path(runs_dir))
+        folder.refuse_other_versions()
         yield Started(str(folder.path), chosen, experiment.training.epochs)
-        left = yield from _finish(experiment, folder, chosen, engine, restart=restart)
+        if (damaged := folder.create(experiment)) is not None:
+            yield Note("record damaged", details={"path": str(damaged)})
+        try:
+            left = yield from _finish(experiment, folder, chosen, engine, restart=restart)
+        except UnseenError:
+            folder.refuse_gone()  # which explains whatever else failed
+            raise
+        folder.refuse_gone()
     except BaseException:
         engine.shutdown(wait=False)
-        sweep(folder, chosen)
+        if folder is not None:
+            sweep(folder, chosen)
         raise
     if own is not None:
         own.shutdown()
@@ -94,8 +102,6 @@ def _finish(
     restart: bool,
 ) -> Generator[Event, None, list[int]]:
     """Run what is missing; returns the folds that other processes hold."""
-    if (damaged := folder.create(experiment)) is not None:
-        yield Note("record damaged", details={"path": str(damaged)})
     if restart:
         yield from _discard(folder, folds)
     before, torch = folder.environment().get("torch"), current_environment()["torch"]
@@ -126,7 +132,7 @@ def _missing(folder: RunFolder, folds: Sequence[int]) -> Generator[Event, None, 
                 continue
             folder.checkpoint(fold)
         except DamagedFileError as damage:
-            yield Note("fold damaged", fold, {"path": str(damage.path)})
+            yield Note("fold damaged", fold, {"path": str(damage.path), "fault": str(damage)})
         missing.append(fold)
     return missing
 
@@ -164,7 +170,9 @@ def _run(
                     yield FoldDone(fold)
                 else:
                     left.append(fold)
-            except WorkerDiedError:
+            except WorkerDiedError as dead:
+                if not dead.was_killed:
+                    raise UnseenError(f"fold {fold} was not finished: {dead}") from None
                 progress = folder.progress(fold)
                 death = fold, progress.epochs_done if progress else 0
                 deaths[death] += 1
@@ -207,7 +215,11 @@ def follow(folder: RunFolder, folds: Sequence[int]) -> Iterator[Event]:
     Ends when all these folds are done; whoever wants to stop earlier closes it.
     """
     followers = {fold: FoldFollower(folder, fold) for fold in folds}
+    has_begun = False
     while followers:
+        if has_begun:
+            folder.refuse_gone()
+        has_begun = folder.is_there()
         for fold, follower in [*followers.items()]:
             is_done = folder.result(fold, thorough=False) is not None
             yield from follower.news()

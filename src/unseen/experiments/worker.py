@@ -17,6 +17,7 @@ SECONDS_BETWEEN_REPORTS = 0.5
 def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
     """Finish a fold, from its checkpoint where there is one; False if another process has it."""
     folder = RunFolder(path)
+    folder.refuse_gone()
     with folder.hold(fold) as held:
         if not held:
             return False

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError
-from unseen.experiments.fold import torch_threads
+from unseen.experiments.engine import LocalProcesses
+from unseen.experiments.fold import own_faults_told, torch_threads
 from unseen.experiments.measuring import combination_means, prediction_tables
 from unseen.experiments.networks import load_network
 from unseen.experiments.posing import PosedProblem
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import DEEP_FILE, DeepFold
 from unseen.insight.error_parts import error_parts_by_row
-from unseen.insight.evidence import Evidence, FoldEvidence
+from unseen.insight.evidence import Evidence, FoldEvidence, gather
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import is_own
 from unseen.problem.identifiability import Digits
@@ -49,13 +51,21 @@ def look_into(evidence: Evidence, own: str | None = None) -> Iterator[int]:
         raise UnseenError("a baseline has no layers to look into")
     if is_own(model) and own is None:
         raise SettingError("model", model, "is never run unasked; name its file.py:Class again")
-    for fold in evidence.folds:
-        if fold.deep is None:
-            yield fold.result.fold
-            with torch_threads(evidence.experiment.threads):
-                found = _look_into_fold(evidence, fold, own)
-            content = found.model_dump_json().encode()
-            evidence.folder.save_derived(fold.result.fold, DEEP_FILE, content)
+    with LocalProcesses(1, evidence.experiment.problem.symbols) as engine:
+        for fold in evidence.folds:
+            if fold.deep is None:
+                yield fold.result.fold
+                engine.submit(keep_deep_look, evidence.folder, fold.result.fold, own).result()
+
+
+def keep_deep_look(folder: RunFolder, fold: int, own: str | None) -> None:
+    """Look into one fold, in a worker: a network of one's own may end its process."""
+    experiment, result = folder.experiment(), folder.result(fold)
+    evidence = gather(folder, experiment, [result] if result else [])
+    for each in evidence.folds:
+        with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
+            found = _look_into_fold(evidence, each, own)
+        folder.save_derived(fold, DEEP_FILE, found.model_dump_json().encode())
 
 
 def _look_into_fold(evidence: Evidence, fold: FoldEvidence, own: str | None) -> DeepFold:

@@ -4,7 +4,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from unseen.errors import SettingError, UnseenError
+from unseen.errors import SettingError, UnseenError, first_line, is_out_of_memory
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
@@ -24,6 +24,11 @@ MOST_TRIED = 64  # pictures at once, where a run will show more
 
 def build_own(model: str, length: int, height: int, width: int) -> nn.Module:
     """Run the file and build its class; whoever calls this was told to trust the file."""
+    with faults_told(f"{model} cannot be built"):
+        return _build(model, length, height, width)
+
+
+def _build(model: str, length: int, height: int, width: int) -> nn.Module:
     sizes = f"(length={length}, height={height}, width={width})"
     make = _load(model)
     with faults_told(f"{model} cannot be built with {sizes}"):
@@ -42,7 +47,7 @@ def check_own(
 ) -> None:
     """Refuse a network that a run with batches of these sizes could not train, test or save."""
     model = training.model
-    with redirect_stdout(sys.stderr):  # what it prints is no result
+    with faults_told(f"{model} cannot be trained"):
         network = build_own(model, length, height, width)
         with faults_told(_on_pictures(model, 3, height, width)):
             answers = network(torch.rand(3, 1, height, width))
@@ -123,10 +128,9 @@ def faults_told(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (UnseenError, KeyboardInterrupt):
+    except (UnseenError, KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        if is_out_of_memory(error):
             raise
-        first_line = str(error).strip().splitlines()[:1]
-        raise UnseenError(": ".join([what, type(error).__name__, *first_line])) from error
+        raise UnseenError(f"{what}: {first_line(error)}") from error

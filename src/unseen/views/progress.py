@@ -1,7 +1,9 @@
 """A session as it goes on: bars and notes on stderr; bars only where that is a terminal."""
 
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
+from typing import TextIO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -16,6 +18,7 @@ from unseen.experiments.events import (
     Progressed,
     Started,
 )
+from unseen.streams import LossyStream
 from unseen.views.leakage_text import format_leakage
 from unseen.views.words import format_percent
 
@@ -28,7 +31,7 @@ def watch(
     started: Callable[[Started], None] = lambda event: None,
 ) -> None:
     """Follow a session to its end, and close it whatever happens here."""
-    console = console or Console(stderr=True)
+    console = console or Console(file=cast(TextIO, LossyStream(sys.stderr)))
     display = SessionDisplay(console, quiet=quiet)
     with closing(events), display.bars:
         for event in events:
@@ -114,10 +117,13 @@ def format_note(note: Note) -> Iterator[tuple[str, bool]]:
         case "record damaged":
             yield f"{details['path']} was damaged; written anew", True
         case "fold damaged":
-            yield f"{details['path']} is damaged; fold {fold} is run again", True
+            yield f"{details['fault']}; fold {fold} is run again", True
         case "other torch":
             before, now = details["before"], details["now"]
             yield f"begun with torch {before}, going on with {now}: last bits may differ", True
+        case "slow network":
+            words = f"has not answered its first pictures in {details['seconds']} seconds"
+            yield f"{details['model']} {words}; waiting for it (Ctrl-C stops)", True
         case "worker died":
             yield f"the process of fold {fold} was killed; another one goes on with it", True
         case "not restarted":
