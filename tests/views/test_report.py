@@ -14,6 +14,7 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.evidence import gather
 from unseen.learning.metrics import METRICS
 from unseen.views.drawing import Drawing, axes
@@ -207,6 +208,14 @@ def test_hostile_names_are_only_names(tmp_path):
     assert "<script>" not in as_markdown(summary)
     described = [line for line in as_latex(summary).splitlines() if not line.startswith("%")]
     assert not re.search(r"(?<!\\)[%&_#](?=alert|script|_)", " ".join(described))
+
+
+def test_latex_names_the_package_that_it_needs_and_labels_its_tables(symbols, tmp_path):
+    run = made_up_run(tmp_path, small(symbols), noisy, [1]).path
+    text = as_latex(summary_of(RunFolder(run.rename(tmp_path / "a_b%{c}"))))
+    assert text.startswith("% needs \\usepackage{booktabs}")
+    labels = re.findall(r"\\caption\{[^}]+\}\n\\label\{(.*)\}\n", text)
+    assert labels == ["tab:a-b--c--accuracy", "tab:a-b--c--errors"]
 
 
 def test_latex_prints_every_sign_as_it_is():

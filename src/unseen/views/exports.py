@@ -26,21 +26,26 @@ Row = tuple[object, ...]
 
 def as_latex(summary: Summary) -> str:
     """Two tables for the booktabs package, and the verdict."""
-    tables = "\n".join(map(_latex_table, fold_tables(summary.experiment, summary.results)))
+    tables = "\n".join(
+        _latex_table(table, summary.run)
+        for table in fold_tables(summary.experiment, summary.results)
+    )
     return (
+        "% needs \\usepackage{booktabs} in the preamble\n"
         f"% {_one_line(describe(summary.experiment, summary.results))}\n"
         f"{latex_escaped(verdict_text(summary).text)}\n\n{tables}\n"
         f"{latex_escaped(footnote(summary.experiment))}\n"
     )
 
 
-def _latex_table(table: FoldTable) -> str:
+def _latex_table(table: FoldTable, run: str) -> str:
     headings, *rows = (
         " & ".join(map(latex_escaped, row)) + r" \\" for row in (table.headings, *table.rows)
     )
     lines = [
         r"\begin{table}",
         rf"\caption{{{latex_escaped(table.title)}}}",
+        rf"\label{{tab:{re.sub('[^a-zA-Z0-9.-]', '-', run)}-{table.title.split()[0].lower()}}}",
         rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
         *(r"\toprule", headings),
         *(r"\midrule", *rows[:-2]),
