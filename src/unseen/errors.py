@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from pathlib import PurePath
 
 
 class UnseenError(Exception):
@@ -19,9 +20,18 @@ class SettingError(UnseenError):
         return SettingError, (self.setting, self.value, self.fault)
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UnseenError:
-    """An error that names what is not known, what is, and what may have been meant."""
+def unknown(kind: str, name: str, known: Iterable[str], *, place: str = "") -> UnseenError:
+    """An error that names what is not known, what is, and what may have been meant.
+
+    `place` is "file" or "folder" where one may be named as well; what has a separator or a suffix
+    was meant as one.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return UnseenError(f"unknown {kind} {name!r}{hint}; known: {', '.join(names)}")
+    fault = f"unknown {kind} {name!r}{hint}"
+    if place and (len(PurePath(name).parts) > 1 or PurePath(name).suffix):
+        fault = f"{kind} {name!r}: there is no such {place}"
+    elif place:
+        fault += f", and there is no such {place}"
+    return UnseenError(f"{fault}; known: {', '.join(names)}")

@@ -267,7 +267,7 @@ def find_split(
     if split and path.exists():
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
-    raise unknown("split", split, [*SPLITS, "a file of combinations"])
+    raise unknown("split", split, [*SPLITS, "a file of combinations"], place="file")
 
 
 LISTED = "listed"
