@@ -1,8 +1,11 @@
 """What a person can put right."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
+from typing import Any
+
+MOST_NAMED = 10  # runs in an error
 
 
 class UnseenError(Exception):
@@ -18,6 +21,29 @@ class SettingError(UnseenError):
 
     def __reduce__(self) -> tuple[type["SettingError"], tuple[object, ...]]:
         return SettingError, (self.setting, self.value, self.fault)
+
+
+class AmbiguousRunError(UnseenError):
+    """A name of several runs; the command line says their settings in its own words."""
+
+    def __init__(self, name: str, runs: Mapping[str, Mapping[str, Any]]) -> None:
+        self.name, self.runs = name, runs  # by label, the settings in which they differ
+        super().__init__(self.told([*map(as_called, runs.values())]))
+
+    def told(self, settings: Sequence[str]) -> str:
+        """The message, with the settings of each run in some words."""
+        both = zip(self.runs, settings, strict=True)
+        named = [f"{run} ({said})" if said else run for run, said in both]
+        more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+        return (
+            f"{self.name!r} is the beginning of several runs: {', '.join(named[:MOST_NAMED])}{more}"
+            "; name one in full, or add settings that only one of them has"
+        )
+
+
+def as_called(settings: Mapping[str, Any]) -> str:
+    """Settings as a call has them."""
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, place: str = "") -> UnseenError:

@@ -207,7 +207,7 @@ def is_own(model: str) -> bool:
 
 
 def classes_in(file: str) -> list[str] | None:
-    """The classes that a Python file defines, which is parsed and not run; None if there is none."""
+    """The classes that a Python file defines, parsed and not run; None if it is not there."""
     path = Path(file)
     try:
         if path.suffix != ".py" or not path.is_file():

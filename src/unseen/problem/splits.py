@@ -247,6 +247,12 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
     return tuple(sorted(combinations))
 
 
+def written_combinations(combinations: Iterable[Combination]) -> bytes:
+    """A list of combinations as the text file that it can be read from."""
+    lines = (" ".join(map(str, spelled(combination))) for combination in combinations)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
 def find_split(
     split: str | Path | Iterable[Sequence[int | str]],
 ) -> tuple[str, tuple[Combination, ...]]:

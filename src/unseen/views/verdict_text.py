@@ -8,7 +8,7 @@ from unseen.insight.summary import Summary
 from unseen.insight.verdict import Judgement, judge
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import BLIND, PANEL_AWARE, find_network
-from unseen.views.repeat_command import baseline_command, command_of
+from unseen.views.repeat_command import baseline_command, repeat_command
 from unseen.views.words import combinations_word, format_count, format_percent, named_parts
 
 HEADLINES: dict[Judgement, str] = {
@@ -79,7 +79,8 @@ def _place(summary: Summary) -> str:
     else:
         clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
         missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
-        if commands := [f"'{baseline_command(name, experiment.problem)}'" for name in missing]:
+        commands = [baseline_command(summary, name) for name in missing]
+        if commands := [f"`{command}`" for command in commands if command]:
             place = "would place it between memory and perfect composition"
             clauses.append(f"{' and '.join(commands)} {place}")
     words = "; ".join(clauses)
@@ -108,10 +109,9 @@ def _errors(summary: Summary) -> str:
     if parts is None:
         if experiment.training.model == "nearest":
             return "What its errors are made of takes too long to find out for this baseline."
-        again = f"'{command_of(experiment) or 'running it'} --restart'"
-        return (
-            f"What its errors are made of was not recorded when this was run; {again} records it."
-        )
+        command = repeat_command(summary, "--restart")
+        again = f"; `{command}` records it" if command else ""
+        return f"What its errors are made of was not recorded when this was run{again}."
     if not np.isfinite(parts.mse):
         return "Its answers are not finite, so its errors cannot be split."
     if parts.mse < 1e-9:
