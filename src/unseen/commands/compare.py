@@ -23,7 +23,7 @@ def compare(
     *runs: Annotated[
         str,
         Parameter(
-            help="Runs, as 'unseen show' finds them; all are compared with the first. Settings, as "
+            help="Runs: folders, names or presets; all are compared with the first. Settings, as "
             "--split diagonal, say which run of each is meant."
         ),
     ],
