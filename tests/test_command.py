@@ -70,11 +70,12 @@ def test_other_symbols_have_no_paper_beside_them(symbols: Path, tmp_path: Path):
 
 def test_same_seed_same_numbers_whatever_the_jobs_and_the_order(symbols: Path, tmp_path: Path):
     options = ["--symbols", symbols, *SMALL]
-    at_once = run_json(*options, "--folds", "1-3", "--jobs", "3", "--runs-dir", "a", cwd=tmp_path)
+    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    there.mkdir()
+    elsewhere.mkdir()
+    at_once = run_json(*options, "--folds", "1-3", "--jobs", "3", cwd=there)
     for folds in ("3", "1", "1-3"):
-        one_by_one = run_json(
-            *options, "--folds", folds, "--jobs", "1", "--runs-dir", "b", cwd=tmp_path
-        )
+        one_by_one = run_json(*options, "--folds", folds, "--jobs", "1", cwd=elsewhere)
     assert without_seconds(one_by_one) == without_seconds(at_once)
     other_seed = run_json(*options, "--folds", "1", "--seed", "1", cwd=tmp_path)
     assert other_seed["folds"][0]["unseen"] == at_once["folds"][0]["unseen"]

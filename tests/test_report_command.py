@@ -227,6 +227,16 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
     refusals = {
         runs(noisy, [1], operation="subtract"): "operation add and subtract",
         runs(noisy, [1], split_seed=3): "split seed 376483 and 3",
+        runs(noisy, [1], split="answer", operation="multiply"): (
+            "operation add and multiply; split random and answer"
+        ),
+        runs(noisy, [1], development=True): "questions: test folds and development folds\n",
+        runs(noisy, [1], development=True, split_seed=5): (
+            "split seed 376483 and 5; test folds and development folds"
+        ),
+        runs(noisy, [1], unseen=20): "unseen a tenth and 20",
+        runs(noisy, [1], split=[(3, 8)]): "split random and listed (3 8)",
+        runs(noisy, [1], symbols=write_symbols(tmp_path / "7", labels=7)): "symbols symbols and 7",
         runs(by_heart, [2], seed=1): "no finished fold in common",
     }
     for other, words in refusals.items():

@@ -80,7 +80,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.folder.path.name
+        return self.folder.label
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -190,6 +190,7 @@ def run(
     runs_dir: Path | str = "runs",
     engine: Executor | None = None,
     restart: bool = False,
+    name: str | None = None,
     on_event: Callable[[Event], None] | None = None,
     **settings: Any,
 ) -> Run:
@@ -197,11 +198,12 @@ def run(
 
     `experiment` is a preset's name or an `Experiment`; `settings` change it, by the names of the
     command line (`unseen run --help`): `unseen.run("fast", operation="subtract", samples=100)`.
-    What was run before is not run again, unless `restart` is true. Progress is shown where stderr
+    What was run before is not run again, unless `restart` is true. `name` is one to find the run
+    by, which changes nothing else of it. Progress is shown where stderr
     is a terminal; `on_event` is called with each event instead.
     """
     chosen = find_experiment(experiment).vary(**settings)
-    events = session(chosen, folds, runs_dir, engine, restart=restart)
+    events = session(chosen, folds, runs_dir, engine, restart=restart, name=name)
     if on_event is None:
         from unseen.views.progress import watch
 
@@ -213,6 +215,9 @@ def run(
     return Run(RunFolder.of(chosen, Path(runs_dir)))
 
 
-def load(run: Path | str, runs_dir: Path | str = "runs") -> Run:
-    """A run on disk, by its path, its name, the beginning of its name, or its preset."""
-    return Run(find_run(run, Path(runs_dir)))
+def load(run: Path | str, runs_dir: Path | str = "runs", **settings: Any) -> Run:
+    """A run on disk: its path, its name, the beginning of its name, or its preset.
+
+    Of several, the one that was run with these settings: `unseen.load("fast", split="diagonal")`.
+    """
+    return Run(find_run(run, Path(runs_dir), settings))

@@ -4,7 +4,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 from unseen.commands.output import HelpConsole, say
-from unseen.errors import SettingError, UnseenError
+from unseen.errors import AmbiguousRunError, SettingError, UnseenError
 
 
 def _version() -> str:
@@ -58,6 +58,10 @@ def command(arguments: list[str] | None = None) -> int:
     except SettingError as error:
         option = "--" + error.setting.replace("_", "-")
         say(f"{option} {error.value} {error.fault}")
+    except AmbiguousRunError as error:
+        from unseen.views.repeat_command import as_typed
+
+        say(error.told(as_typed([*error.runs.values()])))
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
     except MemoryError:

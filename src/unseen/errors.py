@@ -1,7 +1,11 @@
 """What a person can put right."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+MOST_NAMED = 10  # runs in an error
 
 
 class UnseenError(Exception):
@@ -32,9 +36,41 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "allocate memory" in first_line(error)
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> UnseenError:
-    """An error that names what is not known, what is, and what may have been meant."""
+class AmbiguousRunError(UnseenError):
+    """A name of several runs; the command line says their settings in its own words."""
+
+    def __init__(self, name: str, runs: Mapping[str, Mapping[str, Any]]) -> None:
+        self.name, self.runs = name, runs  # by label, the settings in which they differ
+        super().__init__(self.told([*map(as_called, runs.values())]))
+
+    def told(self, settings: Sequence[str]) -> str:
+        """The message, with the settings of each run in some words."""
+        both = zip(self.runs, settings, strict=True)
+        named = [f"{run} ({said})" if said else run for run, said in both]
+        more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+        return (
+            f"{self.name!r} is the beginning of several runs: {', '.join(named[:MOST_NAMED])}{more}"
+            "; name one in full, or add settings that only one of them has"
+        )
+
+
+def as_called(settings: Mapping[str, Any]) -> str:
+    """Settings as a call has them."""
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+
+
+def unknown(kind: str, name: str, known: Iterable[str], *, place: str = "") -> UnseenError:
+    """An error that names what is not known, what is, and what may have been meant.
+
+    `place` is "file" or "folder" where one may be named as well; what has a separator or a suffix
+    was meant as one.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return UnseenError(f"unknown {kind} {name!r}{hint}; known: {', '.join(names)}")
+    fault = f"unknown {kind} {name!r}{hint}"
+    if place and (len(PurePath(name).parts) > 1 or PurePath(name).suffix):
+        fault = f"{kind} {name!r}: there is no such {place}"
+    elif place:
+        fault += f", and there is no such {place}"
+    return UnseenError(f"{fault}; known: {', '.join(names)}")

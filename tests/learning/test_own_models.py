@@ -9,6 +9,7 @@ from unseen.experiments.fold import run_fold
 from unseen.experiments.presets import fast
 from unseen.learning.models import OWN, find_network, is_own
 from unseen.learning.own_models import check_own
+from unseen.learning.settings import Training
 
 GOOD = """
 import torch
@@ -103,6 +104,21 @@ def test_all_of_a_network_has_to_be_in_its_file(tmp_path):
     (tmp_path / "helper.py").write_text("")
     with pytest.raises(UnseenError, match="imports 'helper' from beside it; put all"):
         check(write(tmp_path, "import helper\n" + GOOD))
+
+
+def test_a_file_without_a_class_asks_for_one_that_it_defines(tmp_path):
+    path = write(tmp_path, "import os\nclass One: pass\nclass Two: pass").removesuffix(":Net")
+    for named in (path, f"{path}:", f"{path}:not one"):
+        with pytest.raises(UnseenError, match=f"no class; say it as {path}:One or {path}:Two"):
+            Training(model=named)
+    with pytest.raises(UnseenError, match="has no class Net; it defines One, Two"):
+        find_network(f"{path}:Net").build(2, 28, 56)
+    write(tmp_path, "class :")
+    with pytest.raises(UnseenError, match=f"no class; say it as {path}:Class"):
+        Training(model=path)
+    for elsewhere in (str(tmp_path), f"{path}x", "x" * 300, "\0.py"):
+        with pytest.raises(UnseenError, match="there is no such file"):
+            Training(model=elsewhere)
 
 
 def test_a_file_that_is_not_there_is_named():

@@ -1,10 +1,13 @@
 """Expressions that are refused: beyond the limits, hostile, or none at all."""
 
+import re
+
 import numpy as np
 import pytest
 
 from unseen.errors import UnseenError
-from unseen.problem.expressions import HINT, parse_expression
+from unseen.problem.expressions import EXAMPLE, HINT, parse_expression
+from unseen.problem.operations import parse_operation
 
 
 @pytest.mark.parametrize(
@@ -101,3 +104,11 @@ def test_a_million_spaces_do_no_harm():
 def test_powers_of_powers_are_refused_before_they_grow(text):
     with pytest.raises(UnseenError, match=r"beyond ± 2\^63"):
         parse_expression(text, 1).answers(np.arange(1, 10)[:, None])
+
+
+@pytest.mark.parametrize("length", range(1, 21))
+def test_the_expression_that_is_advised_is_one_for_any_length(length):
+    assert EXAMPLE in HINT
+    with pytest.raises(UnseenError, match=re.escape(EXAMPLE)):
+        parse_operation("unheard_of", length)
+    assert parse_operation(EXAMPLE.strip('"'), length).text

@@ -16,7 +16,7 @@ def shown(*, terminal: bool, quiet: bool = False) -> str:
         Measured(1, HALF_RIGHT),
         Progressed(1, 2.5, 1.2345),
         Progressed(2, 0.1, None),
-        Note("fold damaged", 2, {"path": "x[/red]"}),
+        Note("fold damaged", 2, {"path": "x[/red]", "fault": "x[/red] is damaged"}),
         FoldDone(1),
         Progressed(2, 5.0, 0.5),
         FoldDone(2),

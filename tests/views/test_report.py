@@ -14,6 +14,7 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.evidence import gather
 from unseen.learning.metrics import METRICS
 from unseen.views.drawing import Drawing, axes
@@ -198,7 +199,7 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
 
 
 def test_hostile_names_are_only_names(tmp_path):
-    folder = write_symbols(tmp_path / "<script>alert(1)<" / "script>&_%")
+    folder = write_symbols(tmp_path / "<script>alert(1)<b>&_%")
     run = made_up_run(tmp_path, small(str(folder)), noisy, [1])
     page = page_of(run)
     assert page.tags["script"] == 1
@@ -207,6 +208,14 @@ def test_hostile_names_are_only_names(tmp_path):
     assert "<script>" not in as_markdown(summary)
     described = [line for line in as_latex(summary).splitlines() if not line.startswith("%")]
     assert not re.search(r"(?<!\\)[%&_#](?=alert|script|_)", " ".join(described))
+
+
+def test_latex_names_the_package_that_it_needs_and_labels_its_tables(symbols, tmp_path):
+    run = made_up_run(tmp_path, small(symbols), noisy, [1]).path
+    text = as_latex(summary_of(RunFolder(run.rename(tmp_path / "a_b%{c}"))))
+    assert text.startswith("% needs \\usepackage{booktabs}")
+    labels = re.findall(r"\\caption\{[^}]+\}\n\\label\{(.*)\}\n", text)
+    assert labels == ["tab:a-b--c--accuracy", "tab:a-b--c--errors"]
 
 
 def test_latex_prints_every_sign_as_it_is():
@@ -220,6 +229,21 @@ def test_whose_machine_it_was_is_not_told(symbols, tmp_path, monkeypatch):
     folder = made_up_run(tmp_path, small(symbols), noisy, [1])
     assert folder.environment()["host"] == "my-own-machine"
     assert "my-own-machine" not in page_of(folder).text
+
+
+def test_where_its_files_were_is_not_told(tmp_path):
+    private = tmp_path / "home of somebody"
+    symbols = write_symbols(private / "digits")
+    (private / "net.py").write_text("class Net: pass")
+    own = f"{private / 'net.py'}:Net"
+    for training in ({}, {"model": own}):
+        experiment = small(str(symbols), training=training, split=[(3, 8), (8, 3)])
+        folder = made_up_run(private / "all runs", experiment, noisy)
+        summary, page = summary_of(folder), page_of(folder)
+        for text in (page.text, as_latex(summary), as_markdown(summary), as_csv(summary)):
+            assert "somebody" not in text
+        assert "--symbols digits --split 'all runs/fast-" in page.text
+        assert ("--model net.py:Net" in page.text) == bool(training)
 
 
 def test_every_figure_is_a_file_too(symbols, tmp_path):

@@ -53,7 +53,7 @@ def test_the_headline_and_the_grounds_are_those_of_the_network(small, tmp_path, 
 
 def test_what_was_not_recorded_is_said_to_be_missing(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), noisy, [1], recorded=False))
-    assert "--restart' records it" in verdict_text(summary).text
+    assert "--restart` records it" in verdict_text(summary).text
 
 
 def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):

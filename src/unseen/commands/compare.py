@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from unseen.api import load
 from unseen.commands.output import AsJson, RunsDir, emit
+from unseen.commands.settings import RunSettings, given
 from unseen.commands.show import tell_damages
 from unseen.errors import UnseenError
 from unseen.insight.comparison import compare_runs
@@ -19,7 +20,14 @@ from unseen.views.comparisons import (
 
 
 def compare(
-    *runs: Annotated[str, Parameter(help="Run folders; all are compared with the first.")],
+    *runs: Annotated[
+        str,
+        Parameter(
+            help="Runs: folders, names or presets; all are compared with the first. Settings, as "
+            "--split diagonal, say which run of each is meant."
+        ),
+    ],
+    settings: RunSettings = None,
     figure: Annotated[
         Path | None, Parameter(help="Draw the differences into an .svg or .pdf file.")
     ] = None,
@@ -31,7 +39,7 @@ def compare(
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
     if figure is not None:
         check_figure(figure)
-    loaded = [load(run, runs_dir) for run in runs]
+    loaded = [load(run, runs_dir, **given(settings)) for run in runs]
     for run in loaded:
         tell_damages(run)
     summaries = [run.summary for run in loaded]

@@ -7,8 +7,9 @@ from cyclopts import Parameter
 
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
+from unseen.commands.settings import RunSettings, given
 from unseen.commands.show import RunName, tell_damages
-from unseen.errors import SettingError, UnseenError
+from unseen.errors import UnseenError
 from unseen.files import write_whole
 from unseen.insight.probing import look_into
 from unseen.learning.models import is_own
@@ -36,20 +37,20 @@ def report(
         Parameter(
             negative="",
             help="Also read symbols from every layer, and split errors by 100 images a place: "
-            "some minutes, kept in the run folder.",
+            "some minutes, kept in the run folder. A run with a network of its own needs it named "
+            "again, as --model file.py:Class.",
         ),
     ] = False,
-    model: Annotated[
-        str | None,
-        Parameter(help="The file.py:Class of a run with a network of its own, for --deep."),
-    ] = None,
+    settings: RunSettings = None,
     open: Annotated[bool, Parameter(negative="", help="Open the page in a browser.")] = False,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
     """Write a run as one self-contained HTML page, or as LaTeX, Markdown or CSV."""
+    named = given(settings)
+    model = named.pop("model") if is_own(named.get("model", "")) else None
     if model is not None and not deep:
         raise UnseenError("--model names the network that --deep looks into; add --deep")
-    reported = load(run, runs_dir)
+    reported = load(run, runs_dir, **named)
     tell_damages(reported)
     if deep:
         reported = looked_into(reported, model)
@@ -71,8 +72,6 @@ def report(
 
 def looked_into(run: Run, model: str | None) -> Run:
     """The run with all that takes longer; what was found before is not done again."""
-    if model is not None and not is_own(model):
-        raise SettingError("model", model, "is not of the form file.py:Class")
     for fold in look_into(run.evidence, model):
         if stderr_console.is_terminal:
             say(f"looking into fold {fold}")

@@ -2,63 +2,20 @@
 
 import re
 import signal
-from collections.abc import Sequence
-from dataclasses import make_dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
-from cyclopts import Group, Parameter, Token
-from pydantic.fields import FieldInfo
+from cyclopts import Parameter
 
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
+from unseen.commands.settings import DEFAULT_PRESET, RUN, WHOLE, Settings, given
 from unseen.errors import SettingError
-from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.presets import PRESETS
-from unseen.learning.settings import Training
-from unseen.problem.settings import Problem
-from unseen.settings import setting_names, without_none
 
 if TYPE_CHECKING:
     from unseen.api import Run
     from unseen.experiments.events import Started
-
-DEFAULT_PRESET = "fast"
-PROBLEM, TRAINING, RUN = (Group.create_ordered(name) for name in ("Problem", "Training", "Run"))
-
-
-def _whole(_: type, tokens: Sequence[Token]) -> int:
-    text = tokens[0].value
-    if not re.fullmatch("[+-]?[0-9]{1,4000}", text):  # and 2.5 is not rounded
-        raise ValueError(f"{text[:40]!r} is no whole number.")
-    return int(text)
-
-
-WHOLE = Parameter(converter=_whole)
-
-
-def _option(name: str, info: FieldInfo) -> Any:
-    """A setting as an option of the command line; not given, it stays as the preset has it."""
-    kinds = {*get_args(info.annotation), info.annotation}
-    kind: Any = next((each for each in (bool, int, float) if each in kinds), str)
-    default = setting_value(PRESETS[DEFAULT_PRESET](), name)
-    shown = ("no", "yes")[default] if kind is bool else default
-    models = ((PROBLEM, Problem), (TRAINING, Training), (RUN, Experiment))
-    parameter = Parameter(
-        help=f"{info.description}" + ("" if default is None else f" [{shown}]"),
-        group=next(group for group, model in models if name in setting_names(model)),
-        allow_leading_hyphen=kind is str,  # "-a + b" is an expression
-    )
-    return Annotated[(kind | None, parameter, *([WHOLE] if kind is int else []))]
-
-
-if TYPE_CHECKING:
-    Settings = Any
-else:
-    Settings = make_dataclass(
-        "Settings", [(name, _option(name, info), None) for name, info in SETTINGS.items()]
-    )
-    Settings.__module__ = __name__  # where cyclopts looks for its annotations
 
 
 def run(
@@ -75,6 +32,9 @@ def run(
         int | None, WHOLE, Parameter(group=RUN, help="Folds at a time; by default one per core")
     ] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = Path("runs"),
+    name: Annotated[
+        str | None, Parameter(group=RUN, help="A name to find the run by, as 'unseen show NAME'")
+    ] = None,
     restart: Annotated[
         bool, Parameter(group=RUN, negative="", help="Discard these folds, run them again")
     ] = False,
@@ -96,7 +56,7 @@ def run(
 
     if fresh:
         say("--fresh is now called --restart")
-    experiment = find_experiment(preset).vary(**without_none(vars(settings) if settings else {}))
+    experiment = find_experiment(preset).vary(**given(settings))
     if jobs is not None and jobs < 1:
         raise SettingError("jobs", jobs, "must be at least 1")
     chosen = parse_folds(folds)
@@ -106,7 +66,7 @@ def run(
     signal.signal(signal.SIGTERM, _stop)
     restart = restart or fresh
     started: list[Started] = []
-    events = session(experiment, chosen, runs_dir, engine, restart=restart)
+    events = session(experiment, chosen, runs_dir, engine, restart=restart, name=name)
     try:
         watch(events, stderr_console, quiet=quiet, started=started.append)
     except KeyboardInterrupt:

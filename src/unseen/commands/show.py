@@ -8,13 +8,21 @@ from rich.text import Text
 
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
+from unseen.commands.settings import RunSettings, given
 from unseen.errors import UnseenError
 from unseen.experiments.find_runs import list_runs
 from unseen.views.json_view import run_json
+from unseen.views.repeat_command import command_of
 from unseen.views.tables import list_table, run_tables
 from unseen.views.verdict_text import verdict_text
 
-RunName = Annotated[str, Parameter(help="A run folder: path, name or its beginning; or a preset.")]
+RunName = Annotated[
+    str,
+    Parameter(
+        help="A run: its folder, its name or the beginning of it; or a preset, with the settings "
+        "that it was run with, as: fast --split diagonal."
+    ),
+]
 
 
 def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
@@ -22,9 +30,16 @@ def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
     emit(list_table(list_runs(runs_dir), runs_dir))
 
 
-def show(run: RunName, /, *, runs_dir: RunsDir = Path("runs"), json: AsJson = False) -> None:
+def show(
+    run: RunName,
+    /,
+    *,
+    settings: RunSettings = None,
+    runs_dir: RunsDir = Path("runs"),
+    json: AsJson = False,
+) -> None:
     """Print the tables of a run again."""
-    shown = load(run, runs_dir)
+    shown = load(run, runs_dir, **given(settings))
     print_run(shown, json=json)
     if shown.folder.report_file.exists() and not json:
         emit(f"Report: {shown.folder.report_file}")
@@ -50,4 +65,7 @@ def print_run(run: Run, *, json: bool) -> None:
 
 def tell_damages(run: Run) -> None:
     for damage in run.damages:
-        say(f"{damage}; its fold is left out, and 'unseen run' runs it again")
+        fold = run.folder.fold_of(damage.path)
+        command = command_of(run.experiment, [fold], run.folder) if fold else None
+        again = f", and `{command}` runs it again" if command else ""
+        say(f"{damage}; its fold is left out{again}")

@@ -1,43 +1,108 @@
-"""Runs by path, by name, or by the beginning of a name."""
+"""Runs by path, by name, by the beginning of a name, or by their settings."""
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from unseen.errors import UnseenError
+from unseen.errors import MOST_NAMED, AmbiguousRunError, SettingError, UnseenError, as_called
+from unseen.experiments.differences import differences
+from unseen.experiments.experiment import Experiment
 from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.run_folder import NAME, RunFolder
+from unseen.learning.models import is_own
 
 
-def find_run(run: str | Path, runs_dir: Path) -> RunFolder:
-    """The run of a path, a folder's name, or the beginning of just one.
+def read_experiments(runs: Iterable[RunFolder]) -> dict[RunFolder, Experiment]:
+    """The experiments of the runs that can be read; the same symbols have the same place."""
+    read = {}
+    places: dict[str, str] = {}  # by what the symbols hold
+    for run in runs:
+        with suppress(UnseenError):
+            experiment = run.experiment()
+            recorded = run.recorded_symbols() or experiment.problem.symbols
+            place = places.setdefault(recorded, experiment.problem.symbols)
+            problem = experiment.problem.model_copy(update={"symbols": place})
+            read[run] = experiment.model_copy(update={"problem": problem})
+    return read
 
-    Where a preset was also run with other settings, its name means the run without them.
+
+def find_run(
+    run: str | Path, runs_dir: Path, settings: Mapping[str, Any] | None = None
+) -> RunFolder:
+    """The run of a path, a name, or the beginning of just one, that has these settings.
+
+    Of the runs of a preset, its name means the one with no settings that others do not have.
     """
-    name = str(run)
+    name, settings = str(run), settings or {}
+    begun = _begun(name, runs_dir)
+    if not begun:
+        known = ", ".join(folder.label for folder in list_runs(runs_dir)[-MOST_NAMED:])
+        there = f"; the last that were run are {known}" if known else ", which has none"
+        raise UnseenError(f"no run {name!r} in {runs_dir}{there}")
+    chosen = _having(settings, begun) if settings else begun
+    if not chosen:
+        raise UnseenError(f"no run {name!r} in {runs_dir} has {as_called(settings)}")
+    if len(chosen) == 1:
+        return chosen[0]
+    experiments = read_experiments(chosen)
+    apart = dict(zip(experiments, differences([*experiments.values()])[0], strict=True))
+    plain = [each for each, others in apart.items() if not others]
+    if len(plain) == 1 and name in PRESETS:
+        return plain[0]
+    raise AmbiguousRunError(name, {each.label: apart.get(each, {}) for each in chosen})
+
+
+def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
+    """The run of this path or name; else those of a preset; else those whose name begins so."""
     try:
-        for path in (Path(run), runs_dir / run):
+        for path in (Path(name), runs_dir / name):
             if name and (path / "experiment.json").is_file():
-                return RunFolder(path)
+                return [RunFolder(path)]
     except OSError as error:
-        raise UnseenError(f"cannot read {run}: {error.strerror}") from error
-    runs = [folder for folder in list_runs(runs_dir) if name]
-    begun = [folder for folder in runs if folder.path.name.rpartition("-")[0] == name]
-    if len(begun) > 1 and name in PRESETS:
-        begun = [folder for folder in begun if _is_unchanged(folder, name)] or begun
-    begun = begun or [folder for folder in runs if folder.path.name.startswith(name)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        names = ", ".join(folder.path.name for folder in begun)
-        raise UnseenError(f"{name!r} is the beginning of several runs: {names}")
-    raise UnseenError(f"no run {name!r} in {runs_dir}; 'unseen runs' lists those that are there")
+        raise UnseenError(f"cannot read {name}: {error.strerror}") from error
+    runs = list_runs(runs_dir) if name else []
+    return (
+        [folder for folder in runs if folder.name() == name]
+        or [folder for folder in runs if folder.path.name.rpartition("-")[0] == name]
+        or [folder for folder in runs if folder.label.startswith(name)]
+        or [folder for folder in runs if folder.path.name.startswith(name)]
+    )
 
 
-def _is_unchanged(folder: RunFolder, preset: str) -> bool:
-    """Whether a run is of a preset as it comes; one that cannot be read is not."""
-    try:
-        return folder.records(PRESETS[preset]())
-    except UnseenError:
-        return False
+def _having(settings: Mapping[str, Any], runs: Sequence[RunFolder]) -> list[RunFolder]:
+    """The runs that would be the same with these settings.
+
+    Symbols and networks of one's own count by what they hold, wherever they are now.
+    """
+    found, faults = [], []
+    for run in runs:
+        try:
+            experiment = run.experiment()
+            varied = experiment.vary(**settings)
+            as_recorded = varied == experiment and not is_own(settings.get("model", ""))
+            if as_recorded or RunFolder.of(varied, run.path.parent).path == run.path:
+                found.append(run)
+        except UnseenError as fault:
+            faults.append(fault)
+    if len(faults) == len(runs):
+        raise faults[-1]
+    return found
+
+
+def check_name(name: str, run: RunFolder) -> None:
+    """Refuse a name that a run cannot be given."""
+    others = [other for other in list_runs(run.path.parent) if other.path != run.path]
+    fault = None
+    if not re.fullmatch(NAME, name):
+        fault = "must be of letters, digits and . _ -, up to 60, and begin with a letter or digit"
+    elif name in PRESETS:
+        fault = "is a preset's name; choose another"
+    elif any(name in (other.name(), other.path.name) for other in others):
+        fault = f"is the name of another run in {run.path.parent}; choose another"
+    if fault:
+        raise SettingError("name", name, fault)
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:

@@ -2,6 +2,7 @@
 
     runs/<name>-<fingerprint>/
       experiment.json  environment.json  report.html  shared/oracle
+      unseen.txt  name                         (a list of combinations, a name, if it has them)
       folds/03/  result.json  predictions.npz  model.safetensors
                  measurements.jsonl            (a line for each measurement on the way)
                  deep.json                     (worked out from them on demand)
@@ -17,6 +18,7 @@ import io
 import json
 import math
 import os
+import re
 import socket
 import zipfile
 from collections.abc import Iterator
@@ -48,11 +50,13 @@ from unseen.files import (
     write_whole,
 )
 from unseen.learning.models import is_own
-from unseen.problem.symbols import SYMBOLS, symbols_sha256
+from unseen.problem.splits import written_combinations
+from unseen.problem.symbols import symbols_sha256
 from unseen.settings import Frozen
 
 FORMAT = 2  # of the records; 1 is version 0.1's, which had no number
 SYMBOLS_SUM = "symbols' SHA-256"
+NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,59}"  # that a run can be given
 
 
 class OtherVersionError(UnseenError):
@@ -110,6 +114,8 @@ class RunFolder:
                 remove(damaged)
             record = {"experiment": experiment.model_dump(mode="json")}
             write_whole(self._experiment_file, _sealed(record))
+        if experiment.problem.unseen_list and not self.unseen_file.is_file():
+            write_whole(self.unseen_file, written_combinations(experiment.problem.unseen_list))
         return damaged
 
     def is_there(self) -> bool:
@@ -119,6 +125,27 @@ class RunFolder:
         """Raise an UnseenError if the run is no longer there."""
         if not self.is_there():
             raise UnseenError(f"{self.path} is gone: it was removed, moved or renamed while in use")
+
+    def name(self) -> str | None:
+        """The name that somebody gave the run; None if nobody did."""
+        try:
+            name = (read_file(self._name_file) or b"").decode()
+        except (UnseenError, ValueError):
+            return None
+        return name if re.fullmatch(NAME, name) else None
+
+    def give_name(self, name: str) -> None:
+        if name != self.name():
+            write_whole(self._name_file, name.encode())
+
+    @property
+    def label(self) -> str:
+        """What the run is called where runs stand side by side."""
+        return self.name() or self.path.name
+
+    def recorded_symbols(self) -> str | None:
+        """The hash of the symbols that it was run with; older versions recorded none."""
+        return self.environment().get(SYMBOLS_SUM)
 
     def experiment(self) -> Experiment:
         """The experiment as it was recorded."""
@@ -143,7 +170,7 @@ class RunFolder:
         if is_own(recorded.training.model) and is_own(settings.model):
             training["model"] = settings.model
         problem = {}
-        if not {recorded.problem.symbols, experiment.problem.symbols} & SYMBOLS.keys():
+        if self.recorded_symbols() in (None, symbols_sha256(experiment.problem.symbols)):
             problem["symbols"] = experiment.problem.symbols
         parts = {
             "problem": recorded.problem.model_copy(update=problem),
@@ -277,8 +304,7 @@ class RunFolder:
         """The results of all folds that are done, in order, and what is damaged."""
         results, damages = [], []
         for path in sorted(self.path.glob("folds/*/result.json")):
-            fold = int(path.parent.name) if path.parent.name.isdecimal() else 0
-            if path.parent != self._fold(fold):
+            if (fold := self.fold_of(path)) is None:
                 continue
             try:
                 if (result := self.result(fold, thorough=thorough)) is not None:
@@ -372,6 +398,11 @@ class RunFolder:
         finally:
             lock.release()
 
+    def fold_of(self, path: Path) -> int | None:
+        """The fold that a file belongs to; None if it belongs to none."""
+        fold = int(path.parent.name) if path.parent.name.isdecimal() else 0
+        return fold if path.parent == self._fold(fold) else None
+
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"
 
@@ -383,6 +414,15 @@ class RunFolder:
     @property
     def report_file(self) -> Path:
         return self.path / "report.html"
+
+    @property
+    def unseen_file(self) -> Path:
+        """The list of combinations that are unseen, where that was the split."""
+        return self.path / "unseen.txt"
+
+    @property
+    def _name_file(self) -> Path:
+        return self.path / "name"
 
     @property
     def _experiment_file(self) -> Path:

@@ -26,6 +26,7 @@ from unseen.experiments.events import (
     Started,
 )
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.find_runs import check_name
 from unseen.experiments.posing import pose
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
@@ -54,11 +55,13 @@ def session(
     engine: Executor | None = None,
     *,
     restart: bool = False,
+    name: str | None = None,
 ) -> Generator[Event, None, None]:
     """Finish the folds of an experiment that are not done yet, and yield what happens.
 
     Everything is checked before anything is written. Closing the generator, or an error within it,
     stops the engine at once; what was saved until then stays, and the next session goes on from it.
+    `name` is one to find the run by, which changes nothing else of it.
     """
     experiment = find_experiment(experiment)
     check_device(experiment.device)
@@ -74,9 +77,13 @@ def session(
         yield from check_network(experiment, posed, chosen, engine)
         folder = RunFolder.of(experiment, Path(runs_dir))
         folder.refuse_other_versions()
+        if name is not None:
+            check_name(name, folder)
         yield Started(str(folder.path), chosen, experiment.training.epochs)
         if (damaged := folder.create(experiment)) is not None:
             yield Note("record damaged", details={"path": str(damaged)})
+        if name is not None:
+            folder.give_name(name)
         try:
             left = yield from _finish(experiment, folder, chosen, engine, restart=restart)
         except UnseenError:

@@ -1,12 +1,15 @@
 """Runs of one problem, compared combination by combination."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from unseen.errors import UnseenError
 from unseen.insight.intervals import Comparison, paired_comparison
 from unseen.insight.references import different_settings
 from unseen.insight.summary import Summary, bootstrap_rounds, unseen_metrics
+from unseen.problem.operations import spelled
+from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
 
 
 @dataclass(frozen=True)
@@ -32,24 +35,49 @@ def compare_runs(summaries: Sequence[Summary]) -> list[RunComparison]:
 
 
 def _refuse_incomparable(first: Summary, other: Summary) -> None:
-    ours, theirs = first.experiment.problem, other.experiment.problem
-    if different := different_settings(ours, theirs):
-        name = different[0]
+    runs = f"{first.run} and {other.run}"
+    if different := different_settings(first.question, other.question):
+        apart = _apart(first.experiment.problem, other.experiment.problem, different)
         raise UnseenError(
-            f"{first.run} and {other.run} cannot be compared, they answer different questions: "
-            f"{name.replace('_', ' ')} {_shown(getattr(ours, name))} "
-            f"and {_shown(getattr(theirs, name))}"
+            f"{runs} cannot be compared, they answer different questions: {'; '.join(apart)}"
         )
     if first.run == other.run:
         raise UnseenError(f"{first.run} cannot be compared with itself")
     if not {score.unit for score in first.scores} & {score.unit for score in other.scores}:
-        raise UnseenError(
-            f"{first.run} and {other.run} cannot be compared: they have no finished fold in common"
-        )
+        raise UnseenError(f"{runs} cannot be compared: they have no finished fold in common")
+
+
+def _apart(ours: Problem, theirs: Problem, different: Collection[str]) -> list[str]:
+    """Each setting that makes two questions different, in words."""
+    words = {
+        name: [_shown(getattr(problem, name)) for problem in (ours, theirs)] for name in different
+    }
+    if "unseen_list" in words:
+        del words["unseen_list"]
+        words["split"] = [_split(problem) for problem in (ours, theirs)]
+    if "symbols" in words:
+        names = [Path(problem.symbols).name for problem in (ours, theirs)]
+        words["symbols"] = names if names[0] != names[1] else [names[0], "others of that name"]
+    if "development" in words:
+        folds = {True: "development folds", False: "test folds"}
+        words["development"] = [folds[ours.development], folds[theirs.development]]
+        if {ours.split_seed, theirs.split_seed} == {PAPER_SPLIT_SEED, DEVELOPMENT_SPLIT_SEED}:
+            words.pop("split_seed", None)
+    return [
+        ("" if name == "development" else name.replace("_", " ") + " ") + " and ".join(both)
+        for name, both in words.items()
+    ]
+
+
+def _split(problem: Problem) -> str:
+    if not problem.unseen_list:
+        return problem.split
+    listed = ", ".join(" ".join(map(str, spelled(each))) for each in problem.unseen_list)
+    return f"listed ({_shown(listed)})"
 
 
 def _shown(value: object) -> str:
-    words = str(value)
+    words = "a tenth" if value is None else str(value)
     return words if len(words) <= 60 else words[:57] + "…"
 
 

@@ -11,7 +11,7 @@ from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldArrays, FoldResult
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import PosedProblem, pose
-from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
 from unseen.problem.symbols import symbols_sha256
 
@@ -44,8 +44,7 @@ class Evidence:
 def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]) -> Evidence:
     """Read these folds of a run."""
     posed = pose(experiment.problem)
-    recorded = folder.environment().get(SYMBOLS_SUM)  # older versions recorded none
-    same_symbols = recorded in (None, symbols_sha256(experiment.problem.symbols))
+    same_symbols = folder.recorded_symbols() in (None, symbols_sha256(experiment.problem.symbols))
     folds = []
     for result in results:
         seen = np.ones(len(posed.combinations.digits), np.bool_)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from unseen.errors import UnseenError
-from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import list_runs
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.statistics import Spread, spread
 from unseen.learning.baselines import BASELINES
 from unseen.problem.settings import Problem
+from unseen.problem.symbols import MNIST_BANK_SHA256, symbols_sha256
 
 QUESTION = (
     *("operation", "length", "symbols", "split", "split_seed"),
@@ -23,6 +23,7 @@ QUESTION = (
 )
 SHIPPED = "baselines.json"  # made by scripts/ship_baselines.py
 
+Question = dict[str, object]  # by the names of QUESTION
 ByFold = dict[int, Mapping[str, float]]  # measures
 
 
@@ -35,17 +36,21 @@ class Reference:
     folds: int
 
 
-def different_settings(ours: Problem, theirs: Problem) -> list[str]:
-    """What makes two problems different questions; samples may be as many as they like."""
-    return [name for name in QUESTION if getattr(ours, name) != getattr(theirs, name)]
+def different_settings(ours: Question, theirs: Question) -> list[str]:
+    """What makes two questions different; samples may be as many as they like."""
+    return [name for name in QUESTION if ours[name] != theirs[name]]
 
 
-def references(
-    folder: RunFolder, experiment: Experiment, folds: Sequence[int]
-) -> dict[str, Reference]:
+def question(problem: Problem, symbols_sha256: str) -> Question:
+    """What a problem asks; its symbols count by what they hold, not by where they are."""
+    return {name: getattr(problem, name) for name in QUESTION} | {"symbols": symbols_sha256}
+
+
+def references(folder: RunFolder, asked: Question, folds: Sequence[int]) -> dict[str, Reference]:
     """Baselines of the same question; of several of a kind, the one with most of these folds."""
-    known = [] if different_settings(experiment.problem, Problem()) else [*shipped().items()]
-    known += [_baseline(run, experiment.problem) for run in list_runs(folder.path.parent)]
+    papers = question(Problem(), MNIST_BANK_SHA256)
+    known = [] if different_settings(asked, papers) else [*shipped().items()]
+    known += [_baseline(run, asked) for run in list_runs(folder.path.parent)]
     found: dict[str, ByFold] = {}
     for name, measures in known:
         common = {fold: each for fold, each in measures.items() if fold in folds}
@@ -63,12 +68,15 @@ def shipped() -> dict[str, ByFold]:
     }
 
 
-def _baseline(run: RunFolder, problem: Problem) -> tuple[str, ByFold]:
+def _baseline(run: RunFolder, asked: Question) -> tuple[str, ByFold]:
     """Which baseline a run is of, and its measures; nothing of other runs."""
     try:
         other = run.experiment()
         name = other.training.model
-        if name not in BASELINES or different_settings(problem, other.problem):
+        if name not in BASELINES:
+            return "", {}
+        symbols = run.recorded_symbols() or symbols_sha256(other.problem.symbols)
+        if different_settings(asked, question(other.problem, symbols)):
             return "", {}
         return name, {each.fold: each.measures for each in run.results(thorough=False)[0]}
     except UnseenError:

@@ -9,11 +9,12 @@ import numpy as np
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
 from unseen.experiments.measuring import Measurement
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import MeanProbe, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.insight.evidence import Evidence, FoldEvidence
 from unseen.insight.intervals import Interval, bootstrap_interval
-from unseen.insight.references import Reference, references
+from unseen.insight.references import Question, Reference, question, references
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import Structure, structure_of
 from unseen.learning.metrics import METRICS, Metric
@@ -56,8 +57,10 @@ class Band:
 class Summary:
     """What a run came to, and what it shows."""
 
-    run: str  # the folder's name
+    folder: RunFolder
+    run: str  # the name that it was given, or else its folder's
     experiment: Experiment
+    question: Question
     results: tuple[FoldResult, ...]
     fold_count: int  # that the split has, done or not
     places: tuple[tuple[int, ...], ...]  # by place, what may stand there
@@ -74,6 +77,7 @@ class Summary:
     probes: tuple[MeanProbe, ...]
     baselines: dict[str, Reference]  # other than this run itself
     measurements: tuple[tuple[Measurement, ...], ...]  # by fold, made while it learnt
+    passed_on: bool = False  # to people who have nothing to do with where its files are
 
     @property
     def rounded(self) -> Interval:
@@ -93,11 +97,14 @@ def sum_up(evidence: Evidence) -> Summary:
         for fold, parts in zip(folds, parts_by_fold, strict=True)
         for score in scores_of(fold, evidence.posed.combinations, parts)
     ]
-    found = references(evidence.folder, experiment, [result.fold for result in results])
+    asked = question(experiment.problem, evidence.posed.bank.sha256)
+    found = references(evidence.folder, asked, [result.fold for result in results])
     digits = evidence.posed.combinations.digits
     return Summary(
-        run=evidence.folder.path.name,
+        folder=evidence.folder,
+        run=evidence.folder.label,
         experiment=experiment,
+        question=asked,
         results=tuple(results),
         fold_count=len(evidence.posed.folds),
         places=tuple(tuple(np.unique(column).tolist()) for column in digits.T),

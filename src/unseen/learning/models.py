@@ -6,16 +6,20 @@ It imports torch only when it is called, so that help, validation and tables do 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.errors import UnseenError, unknown
 
 if TYPE_CHECKING:
     from torch import nn
+
+LARGEST_FILE_BYTES = 1_000_000  # of a network of one's own, where it is parsed
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,19 @@ def is_own(model: str) -> bool:
     """Whether a model is named as a class in a file of one's own."""
     path, colon, name = model.rpartition(":")
     return bool(colon) and path.endswith(".py") and name.isidentifier()
+
+
+def classes_in(file: str) -> list[str] | None:
+    """The classes that a Python file defines, parsed and not run; None if it is not there."""
+    path = Path(file)
+    try:
+        if path.suffix != ".py" or not path.is_file():
+            return None
+        content = path.read_bytes() if path.stat().st_size < LARGEST_FILE_BYTES else b""
+        tree = ast.parse(content)
+    except (OSError, ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
 BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"

@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from unseen.errors import SettingError, UnseenError, first_line, is_out_of_memory
+from unseen.learning.models import classes_in
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
@@ -116,7 +117,8 @@ def _load(model: str) -> Any:
                 ) from missing
             raise
     if not callable(make := getattr(module, name, None)):
-        raise UnseenError(f"{path} has no class {name}")
+        defined = ", ".join(classes_in(file) or ["none"])
+        raise UnseenError(f"{path} has no class {name}; it defines {defined}")
     return make
 
 

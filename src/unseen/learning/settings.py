@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from unseen.errors import unknown
+from unseen.errors import SettingError, unknown
 from unseen.learning.losses import LOSSES
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
 from unseen.settings import Frozen, as_value_error, known
@@ -12,11 +12,16 @@ from unseen.settings import Frozen, as_value_error, known
 
 def _known_model(model: str) -> str:
     from unseen.learning.baselines import BASELINES
-    from unseen.learning.models import MODELS, is_own
+    from unseen.learning.models import MODELS, classes_in, is_own
 
     if model not in MODELS and model not in BASELINES and not is_own(model):
+        file = model.rpartition(":")[0] if ".py:" in model else model
         with as_value_error():
-            raise unknown("model", model, [*MODELS, *BASELINES, "file.py:Class"])
+            if (classes := classes_in(file)) is not None:
+                named = " or ".join(f"{file}:{name}" for name in classes[:5] or ["Class"])
+                raise SettingError("model", model, f"names no class; say it as {named}")
+            known = [*MODELS, *BASELINES, "file.py:Class"]
+            raise unknown("model", model, known, place="file")
     return model
 
 

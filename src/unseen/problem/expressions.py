@@ -25,7 +25,8 @@ MOST_DEPTH = 20
 # so that a million combinations never stand in memory as a million fractions
 ANSWERED_AT_ONCE = 50_000
 
-HINT = 'say it as "a*b + c", with + - * / // % **, abs, min, max'
+EXAMPLE = '"2*a + 1"'  # which pictures of any length have an answer to
+HINT = f"say it as {EXAMPLE}, with + - * / // % **, abs, min, max"
 
 Digits = NDArray[np.int64]  # (n, length)
 Values = NDArray[Any]  # (n,) int64 where that is exact, else Python's integers and fractions

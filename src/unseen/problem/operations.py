@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
-from unseen.problem.expressions import parse_expression
+from unseen.problem.expressions import EXAMPLE, parse_expression
 
 Digits = NDArray[np.int64]  # (n, places)
 Answers = NDArray[np.int64]  # (n,): signed, so that no difference wraps around
@@ -84,7 +84,7 @@ def parse_operation(text: str, length: int) -> Operation:
     if text.isidentifier() and len(text) > 1:
         raise UnseenError(
             f"unknown operation {text!r}; known: {', '.join(OPERATIONS)}, shown:+,-,*, "
-            'table:SEED, or an expression such as "a*b + 2"'
+            f"table:SEED, or an expression such as {EXAMPLE}"
         )
     expression = parse_expression(text, length)
     return Operation(expression.text, expression.answers)

@@ -247,6 +247,12 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
     return tuple(sorted(combinations))
 
 
+def written_combinations(combinations: Iterable[Combination]) -> bytes:
+    """A list of combinations as the text file that it can be read from."""
+    lines = (" ".join(map(str, spelled(combination))) for combination in combinations)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
 def find_split(
     split: str | Path | Iterable[Sequence[int | str]],
 ) -> tuple[str, tuple[Combination, ...]]:
@@ -267,7 +273,7 @@ def find_split(
     if split and path.exists():
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
-    raise unknown("split", split, [*SPLITS, "a file of combinations"])
+    raise unknown("split", split, [*SPLITS, "a file of combinations"], place="file")
 
 
 LISTED = "listed"

@@ -237,7 +237,8 @@ def load_symbols(symbols: str) -> SymbolBank:
         raise UnseenError(f"cannot read {folder}: {error.strerror}") from error
     if symbols and folder.exists():
         raise SettingError("symbols", symbols, "is a file; give the folder that holds four of them")
-    raise unknown("symbols", symbols, [*SYMBOLS, "any folder of four IDX files"])
+    known = [*SYMBOLS, "any folder of four IDX files"]
+    raise unknown("symbols", symbols, known, place="folder")
 
 
 SYMBOLS: dict[str, Callable[[], SymbolBank]] = {

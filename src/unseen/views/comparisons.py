@@ -11,12 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from unseen.errors import UnseenError
+from unseen.experiments.differences import differences
 from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
 from unseen.insight.summary import Summary, unseen_metrics
 from unseen.learning.metrics import Metric
 from unseen.views.json_view import jsonable
+from unseen.views.repeat_command import side_by_side
 from unseen.views.tables import console_table, format_measure
 from unseen.views.words import format_count
 
@@ -42,7 +44,14 @@ def comparison_table(
     summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
 ) -> RenderableType:
     """A table for each metric; each run has its figure and its difference from the first one."""
+    settings, shared = side_by_side([summary.experiment for summary in summaries])
+    alike = [f"All of them: {shared}"] if shared else []
+    runs = [
+        f"{summary.run}: {summary.experiment.name} {words}".strip()
+        for summary, words in zip(summaries, settings, strict=True)
+    ]
     return Group(
+        *(Text(words) for words in (*runs, *alike)),
         *(_table(metric, summaries, comparisons) for metric in unseen_metrics().values()),
         *(Text(words, style="dim") for words in _footnotes(summaries, comparisons)),
     )
@@ -94,8 +103,12 @@ def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison
 
 def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> str:
     """The same as one JSON object."""
+    apart, _ = differences([summary.experiment for summary in summaries])
     document = {
-        "runs": [{"run": summary.run, **summary.intervals} for summary in summaries],
+        "runs": [
+            {"run": summary.run, "settings": settings, **summary.intervals}
+            for summary, settings in zip(summaries, apart, strict=True)
+        ],
         "differences": [
             {"run": each.run, "from": each.first, "folds": each.folds, **each.measures}
             for each in comparisons

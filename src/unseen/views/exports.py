@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
@@ -26,21 +27,27 @@ Row = tuple[object, ...]
 
 def as_latex(summary: Summary) -> str:
     """Two tables for the booktabs package, and the verdict."""
-    tables = "\n".join(map(_latex_table, fold_tables(summary.experiment, summary.results)))
+    summary = replace(summary, passed_on=True)
+    tables = "\n".join(
+        _latex_table(table, summary.run)
+        for table in fold_tables(summary.experiment, summary.results)
+    )
     return (
+        "% needs \\usepackage{booktabs} in the preamble\n"
         f"% {_one_line(describe(summary.experiment, summary.results))}\n"
         f"{latex_escaped(verdict_text(summary).text)}\n\n{tables}\n"
         f"{latex_escaped(footnote(summary.experiment))}\n"
     )
 
 
-def _latex_table(table: FoldTable) -> str:
+def _latex_table(table: FoldTable, run: str) -> str:
     headings, *rows = (
         " & ".join(map(latex_escaped, row)) + r" \\" for row in (table.headings, *table.rows)
     )
     lines = [
         r"\begin{table}",
         rf"\caption{{{latex_escaped(table.title)}}}",
+        rf"\label{{tab:{re.sub('[^a-zA-Z0-9.-]', '-', run)}-{table.title.split()[0].lower()}}}",
         rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
         *(r"\toprule", headings),
         *(r"\midrule", *rows[:-2]),
@@ -59,7 +66,7 @@ def latex_escaped(text: str) -> str:
 
 def as_markdown(summary: Summary) -> str:
     """The verdict and the tables."""
-    verdict = verdict_text(summary)
+    verdict = verdict_text(replace(summary, passed_on=True))
     sentences = markdown_escaped(" ".join(verdict.sentences))
     parts = [
         f"**{markdown_escaped(verdict.headline)}.** {sentences}",

@@ -27,6 +27,7 @@ from unseen.views.drawing import (
     scale_by_factors,
     thinned,
 )
+from unseen.views.repeat_command import deep_command
 from unseen.views.words import combinations_word, format_percent, format_spread, place_names
 
 MOST_DIGITS_ON_A_LINE = 20
@@ -225,12 +226,12 @@ def _why_no_probes(summary: Summary) -> str:
     model = summary.experiment.training.model
     if model in BASELINES:
         return "A baseline has no layers to look into."
+    command = f"`{deep_command(summary)}`"
     if is_own(model):
         return (
-            "The network is a file of its own, which a report never runs unasked: "
-            "name it again with --deep --model file.py:Class."
+            f"The network is a file of its own, which a report never runs unasked; {command} does."
         )
-    return f"Not computed; 'unseen report {summary.run} --deep' does."
+    return f"Not computed; {command} does."
 
 
 def probes_caption(summary: Summary) -> str:

@@ -1,11 +1,20 @@
-"""The command that runs an experiment again."""
+"""Commands that are printed: what runs an experiment again, and what can be asked next."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any
 
-from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
+from unseen.experiments.differences import changes, differences
+from unseen.experiments.experiment import Experiment
 from unseen.experiments.presets import PRESETS
-from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, Problem
+from unseen.experiments.run_folder import RunFolder
+from unseen.insight.summary import Summary
+from unseen.learning.models import is_own
+from unseen.problem.operations import spelled
+from unseen.problem.symbols import SYMBOLS
+
+RUNS_DIR = Path("runs")  # where runs are unless another folder is named
 
 
 def option_of(setting: str) -> str:
@@ -13,39 +22,117 @@ def option_of(setting: str) -> str:
     return "--" + setting.replace("_", "-")
 
 
-def command_of(experiment: Experiment, folds: Sequence[int] = ()) -> str | None:
-    """The preset and all settings that differ from it; None where there is no such preset."""
+def options_of(settings: Mapping[str, Any]) -> list[str]:
+    """Settings as the words of a command line."""
+    words = []
+    for name, value in settings.items():
+        if isinstance(value, bool):
+            words.append(option_of(name if value else f"no_{name}"))
+        else:
+            words += [option_of(name), str(value)]
+    return words
+
+
+def command_of(
+    experiment: Experiment,
+    folds: Sequence[int] = (),
+    run: RunFolder | None = None,
+    *more: str,
+    passed_on: bool = False,
+) -> str | None:
+    """The command that runs an experiment beside a run: its preset and all that differs from it.
+
+    None where there is no such preset, or where the run does not have the list of combinations.
+    One that is passed on names files and folders, but not where they are.
+    """
     if experiment.name not in PRESETS:
         return None
-    preset = PRESETS[experiment.name]()
-    words = ["unseen", "run", experiment.name]
-    for name in SETTINGS:
-        value = setting_value(experiment, name)
-        if value != setting_value(preset, name):
-            words += _option(name, value, experiment.problem)
-    return shlex.join([*words, *(["--folds", format_folds(folds)] if folds else [])])
+    settings = changes(without_folders(experiment) if passed_on else experiment)
+    runs_dir = RUNS_DIR if run is None else run.path.parent
+    if run is not None and passed_on:
+        runs_dir = Path(runs_dir.resolve().name)
+    if experiment.problem.unseen_list:
+        if run is None or not run.unseen_file.is_file():
+            return None
+        settings["split"] = runs_dir / run.path.name / run.unseen_file.name
+    words = ["unseen", "run", experiment.name, *options_of(settings)]
+    words += ["--folds", format_folds(folds)] if folds else []
+    words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []
+    return shlex.join([*words, *more])
 
 
-def _option(name: str, value: object, problem: Problem) -> list[str]:
-    if name == "split_seed" and problem.development and value == DEVELOPMENT_SPLIT_SEED:
-        return []  # which --development brings
-    if name == "split" and problem.unseen_list:
-        return ["--split", "FILE"]
-    if isinstance(value, bool):
-        return [option_of(name if value else f"no_{name}")]
-    return [option_of(name), str(value)]
+def repeat_command(summary: Summary, *more: str) -> str | None:
+    """The command that runs what was run again."""
+    return _command(summary, summary.experiment, *more)
 
 
-def baseline_command(name: str, problem: Problem) -> str:
-    """The command that asks a baseline the same question.
+def baseline_command(summary: Summary, baseline: str) -> str | None:
+    """The command that asks a baseline the same: the same problem, samples and folds."""
+    return _command(summary, PRESETS[baseline]().change(problem=summary.experiment.problem))
 
-    How many samples it sees is its own matter, where there are few enough combinations.
-    """
-    preset = PRESETS[name]()
-    if problem.length <= 2:
-        own = ("samples_per_combination", "test_samples_per_combination")
-        problem = problem.model_copy(update={each: getattr(preset.problem, each) for each in own})
-    return command_of(preset.change(problem=problem)) or f"unseen run {name}"
+
+def _command(summary: Summary, experiment: Experiment, *more: str) -> str | None:
+    done = [result.fold for result in summary.results]
+    folds = done if len(done) < summary.fold_count else []
+    return command_of(experiment, folds, summary.folder, *more, passed_on=summary.passed_on)
+
+
+def deep_command(summary: Summary) -> str:
+    """The command that looks into the networks of a run."""
+    experiment, runs_dir = summary.experiment, summary.folder.path.parent
+    if summary.passed_on:
+        experiment, runs_dir = without_folders(experiment), Path(runs_dir.resolve().name)
+    words = ["unseen", "report", summary.run, "--deep"]
+    words += ["--model", experiment.training.model] if is_own(experiment.training.model) else []
+    return shlex.join(words + (["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []))
+
+
+def without_folders(experiment: Experiment) -> Experiment:
+    """The same with its network's file and its symbols named, but not where they are."""
+    problem, training = experiment.problem, experiment.training
+    if problem.symbols not in SYMBOLS:
+        name = Path(problem.symbols).name
+        # a folder may be called as a known set is
+        symbols = f"./{name}" if name in SYMBOLS else name
+        problem = problem.model_copy(update={"symbols": symbols})
+    if is_own(training.model):
+        training = training.model_copy(update={"model": Path(training.model).name})
+    return experiment.model_copy(update={"problem": problem, "training": training})
+
+
+def side_by_side(experiments: Sequence[Experiment]) -> tuple[list[str], str]:
+    """By experiment, the settings in which they differ, as they are typed; and what all share."""
+    apart, shared = differences(experiments)
+    *words, alike = as_typed([*apart, shared])
+    return words, alike
+
+
+def as_typed(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Settings of several runs as they are typed, paths as short as tells them apart."""
+    short = _shortened(
+        {each[name] for each in settings for name in ("symbols", "model") if name in each}
+    )
+    return [
+        " ".join(_typed(name, short.get(value, value)) for name, value in each.items())
+        for each in settings
+    ]
+
+
+def _typed(name: str, value: Any) -> str:
+    if name == "split" and not isinstance(value, str):
+        listed = ", ".join(" ".join(map(str, spelled(each))) for each in value[:3])
+        return f"--split unseen.txt ({listed}{', …' if len(value) > 3 else ''})"
+    return shlex.join(options_of({name: value}))
+
+
+def _shortened(paths: set[str]) -> dict[str, str]:
+    """Each path by as few of its last parts as tell them apart; a plain name stays as it is."""
+    short: dict[str, str] = {}
+    for count in range(1, 1 + max((len(PurePath(path).parts) for path in paths), default=0)):
+        short = {path: "/".join(PurePath(path).parts[-count:]) for path in paths}
+        if len({*short.values()}) == len(paths):
+            break
+    return short
 
 
 def format_folds(folds: Sequence[int]) -> str:

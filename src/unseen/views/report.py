@@ -3,6 +3,7 @@
 import base64
 import io
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 from PIL import Image
 
+from unseen.experiments.experiment import Experiment
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.files import write_whole
 from unseen.insight.evidence import Evidence
@@ -21,7 +23,7 @@ from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import share_colours
 from unseen.views.figures import FIGURES, page_figure
 from unseen.views.grid import Cell, grid_of
-from unseen.views.repeat_command import command_of
+from unseen.views.repeat_command import repeat_command, without_folders
 from unseen.views.tables import describe, fold_tables, footnote, format_measure
 from unseen.views.verdict_text import verdict_text
 from unseen.views.words import (
@@ -52,14 +54,14 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
         "png": as_data_uri,
         "number": format_decimal,
     }
-    folds = [result.fold for result in summary.results]
-    all_done = len(folds) == summary.fold_count
+    summary = replace(summary, passed_on=True)
+    done = len(summary.results)
     return environment.get_template("report.html.jinja").render(
         summary=summary,
         question=question(summary),
         verdict=verdict_text(summary),
         described=describe(summary.experiment, summary.results),
-        done="" if all_done else done_words(len(folds), summary.fold_count),
+        done="" if done == summary.fold_count else done_words(done, summary.fold_count),
         tables=fold_tables(summary.experiment, summary.results),
         footnote=footnote(summary.experiment),
         test_error=test_error_words(summary),
@@ -69,7 +71,8 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
         baselines=baseline_rows(summary),
         examples=titled_examples(evidence),
         facts=facts(evidence.folder, summary, evidence.posed.bank.sha256),
-        command=command_of(summary.experiment, [] if all_done else folds),
+        command=repeat_command(summary),
+        needs_files=has_files(summary.experiment),
     )
 
 
@@ -78,6 +81,11 @@ def write_report(evidence: Evidence, summary: Summary, output: Path | None = Non
     path = output or evidence.folder.report_file
     write_whole(path, render_report(evidence, summary).encode())
     return path
+
+
+def has_files(experiment: Experiment) -> bool:
+    """Whether a run is of files that whoever gets its report may not have."""
+    return bool(experiment.problem.unseen_list) or without_folders(experiment) != experiment
 
 
 def question(summary: Summary) -> str:
@@ -145,9 +153,9 @@ def titled_examples(evidence: Evidence) -> list[tuple[str, str, tuple[Example, .
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
     """What was run, on what, with which hashes."""
     recorded = {name: said for name, said in folder.environment().items() if name not in PRIVATE}
-    experiment = summary.experiment
+    experiment = without_folders(summary.experiment)
     return {
-        "run": summary.run,
+        "run": folder.path.name,
         "seed": str(experiment.seed),
         "split seed": str(experiment.problem.split_seed),
         "symbols": experiment.problem.symbols,

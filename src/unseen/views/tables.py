@@ -11,6 +11,7 @@ from rich.text import Text
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.find_runs import read_experiments
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.statistics import measures_of, over_folds, spread
@@ -18,6 +19,7 @@ from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS, Metric
 from unseen.learning.models import find_network
 from unseen.problem.symbol_words import symbol_words
+from unseen.views.repeat_command import side_by_side, without_folders
 from unseen.views.words import format_count, names_line
 
 TITLES = {"share": "Accuracy on unseen combinations", "number": "Errors"}
@@ -42,6 +44,7 @@ def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> Rendera
 
 def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     """The experiment in a line or two."""
+    experiment = without_folders(experiment)
     problem, training = experiment.problem, experiment.training
     parameters = f", {results[0].parameters:,} parameters" if results else ""
     folds = "development fold" if problem.development else "fold"
@@ -112,28 +115,36 @@ def console_table(title: str | None = None) -> Table:
 
 
 def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
-    """All runs of a folder, a row each."""
+    """All runs of a folder, a row each, with the settings in which they differ."""
     if not runs:
         return Text(f"Nothing was run in {runs_dir} yet; 'unseen run' does.")
     table = console_table()
-    for heading in ("run", "model", "epochs", "folds", *(METRICS[each].label for each in LISTED)):
-        table.add_column(heading, justify="left" if heading in ("run", "model") else "right")
-    for folder in runs:
+    for heading in ("run", "settings", "folds", *(METRICS[each].label for each in LISTED)):
+        left = heading in ("run", "settings")
+        # the name is what is typed next; settings can do with several lines
+        table.add_column(
+            heading, justify="left" if left else "right", overflow="fold",
+            no_wrap=heading != "settings",
+        )  # fmt: skip
+    experiments = read_experiments(runs)
+    words, shared = side_by_side([*experiments.values()])
+    settings = dict(zip(experiments, words, strict=True))
+    for run in runs:
         try:
-            experiment = folder.experiment()
-            results, _ = folder.results(thorough=False)
+            experiment = run.experiment()
+            results, _ = run.results(thorough=False)
         except UnseenError as error:
-            table.add_row(Text(folder.path.name), Text(str(error)))
+            table.add_row(Text(run.label), Text(str(error)))
             continue
+        preset = f"{experiment.name} " if run.name() else ""
         ours = over_folds(results)
         table.add_row(
-            Text(folder.path.name),
-            f"{experiment.training.model} ({sight(experiment.training.model)})",
-            str(experiment.training.epochs),
-            f"{len(results)} dev" if experiment.problem.development else str(len(results)),
+            Text(run.label),
+            Text(preset + settings.get(run, "")),
+            str(len(results)),
             *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
         )
-    return table
+    return Group(table, *([Text(f"All of them: {shared}", style="dim")] if shared else []))
 
 
 def format_measure(metric: Metric, value: float | None) -> str:

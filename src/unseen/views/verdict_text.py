@@ -9,7 +9,7 @@ from unseen.insight.verdict import Judgement, judge, unsplit, way_to_composition
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import BLIND, PANEL_AWARE, find_network
 from unseen.problem.symbol_words import symbol_words
-from unseen.views.repeat_command import baseline_command, command_of
+from unseen.views.repeat_command import baseline_command, repeat_command
 from unseen.views.words import (
     combinations_word,
     format_count,
@@ -87,7 +87,8 @@ def _place(summary: Summary) -> str:
         come = f"it has come {format_percent(way, 0)} of the way"
         clauses.append(f"{come} from {start} to perfect composition")
     missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
-    if commands := [f"'{baseline_command(name, experiment.problem)}'" for name in missing]:
+    commands = [baseline_command(summary, name) for name in missing]
+    if commands := [f"`{command}`" for command in commands if command]:
         place = "would place it between memory and perfect composition"
         clauses.append(f"{' and '.join(commands)} {place}")
     words = "; ".join(clauses)
@@ -156,8 +157,9 @@ def unsplit_words(summary: Summary) -> str:
             if experiment.training.model == "nearest":
                 why = "takes too long to find out for this baseline"
             else:
-                again = f"'{command_of(experiment) or 'running it'} --restart'"
-                why = f"was not recorded when this was run; {again} records it"
+                command = repeat_command(summary, "--restart")
+                again = f"; `{command}` records it" if command else ""
+                why = f"was not recorded when this was run{again}"
             return f"What its errors are made of {why}."
         case "too few images":
             return (
