@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
-stderr_console = Console(stderr=True)
+from unseen.errors import printable
+from unseen.views.terminal import PlainConsole
+
+stderr_console = PlainConsole(stderr=True)
 
 RunsDir = Annotated[Path, Parameter(help="Folder of the run folders [runs]")]
 AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout")]
@@ -16,14 +19,15 @@ AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout"
 def emit(what: RenderableType) -> None:
     """Print on stdout: a plain text as it is, all else as wide as the terminal."""
     if not isinstance(what, str):
-        console = Console()
+        console = PlainConsole()
         with console.capture() as rendered:
             console.print(what)
-        what = rendered.get().removesuffix("\n")
-    print(what, flush=True)
+        print(rendered.get().removesuffix("\n"), flush=True)
+    else:
+        print(printable(what, but="\n"), flush=True)
 
 
 def say(text: str) -> None:
     """One line on stderr, for a person."""
     if sys.stderr is not None:
-        print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)
+        print("unseen:", printable(" ".join(text.split())), file=sys.stderr, flush=True)

@@ -1,5 +1,6 @@
 """Runs by path, by name, or by the beginning of a name."""
 
+import os
 from pathlib import Path
 
 from unseen.errors import UnseenError
@@ -13,12 +14,9 @@ def find_run(run: str | Path, runs_dir: Path) -> RunFolder:
     Where a preset was also run with other settings, its name means the run without them.
     """
     name = str(run)
-    try:
-        for path in (Path(run), runs_dir / run):
-            if name and (path / "experiment.json").is_file():
-                return RunFolder(path)
-    except OSError as error:
-        raise UnseenError(f"cannot read {run}: {error.strerror}") from error
+    for path in (Path(run), runs_dir / run):
+        if name and os.path.lexists(path / "experiment.json"):
+            return RunFolder(path)
     runs = [folder for folder in list_runs(runs_dir) if name]
     begun = [folder for folder in runs if folder.path.name.rpartition("-")[0] == name]
     if len(begun) > 1 and name in PRESETS:
@@ -41,9 +39,13 @@ def _is_unchanged(folder: RunFolder, preset: str) -> bool:
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:
-    """All runs of a folder, the oldest first."""
+    """All runs of a folder, the oldest first; also those that have lost their record."""
+    recorded: dict[Path, float] = {}
     try:
-        recorded = [(path.stat().st_mtime, path) for path in runs_dir.glob("*/experiment.json")]
+        for path in runs_dir.iterdir() if runs_dir.is_dir() else ():
+            for name in ("experiment.json", "folds"):
+                if os.path.lexists(path / name):
+                    recorded.setdefault(path, (path / name).lstat().st_mtime)
     except OSError as error:
         raise UnseenError(f"cannot read {runs_dir}: {error.strerror}") from error
-    return [RunFolder(path.parent) for _, path in sorted(recorded)]
+    return [RunFolder(path) for path in sorted(recorded, key=lambda path: (recorded[path], path))]

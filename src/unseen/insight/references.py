@@ -13,7 +13,7 @@ from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import list_runs
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.statistics import Spread, spread
+from unseen.insight.statistics import Spread, measures_of, spread
 from unseen.learning.baselines import BASELINES
 from unseen.problem.settings import Problem
 
@@ -70,7 +70,7 @@ def _baseline(run: RunFolder, problem: Problem) -> tuple[str, ByFold]:
         name = other.training.model
         if name not in BASELINES or different_settings(problem, other.problem):
             return "", {}
-        return name, {each.fold: each.measures for each in run.results(thorough=False)[0]}
+        return name, {each.fold: measures_of(each) for each in run.results(thorough=False)[0]}
     except UnseenError:
         return "", {}
 

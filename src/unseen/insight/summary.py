@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unseen.errors import printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
 from unseen.experiments.measuring import Measurement
+from unseen.experiments.posing import QUADRANTS
 from unseen.insight.deep import MeanProbe, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.insight.evidence import Evidence, FoldEvidence
@@ -20,7 +22,6 @@ from unseen.learning.metrics import METRICS, Metric
 from unseen.problem.samples import Combinations
 
 BOOTSTRAP_DRAWS = 10_000_000
-QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
 BAND = (0.05, 0.95)
 
 
@@ -96,7 +97,7 @@ def sum_up(evidence: Evidence) -> Summary:
     found = references(evidence.folder, experiment, [result.fold for result in results])
     digits = evidence.posed.combinations.digits
     return Summary(
-        run=evidence.folder.path.name,
+        run=printable(evidence.folder.path.absolute().name),
         experiment=experiment,
         results=tuple(results),
         fold_count=len(evidence.posed.folds),

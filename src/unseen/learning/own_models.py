@@ -14,11 +14,13 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from unseen.errors import SettingError, UnseenError
+from unseen.files import open_regular
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
 from unseen.learning.training import TrainingState, step_down
 
+LARGEST_SOURCE_BYTES = 16 * 1024**2  # of a file of code
 MOST_TRIED = 64  # pictures at once, where a run will show more
 
 
@@ -85,7 +87,8 @@ def own_sha256(model: str) -> str:
     """What a model's file holds."""
     path = Path(model.rpartition(":")[0])
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with open_regular(path, LARGEST_SOURCE_BYTES) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
 

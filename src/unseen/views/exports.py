@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 
+from unseen.errors import printable
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
@@ -85,7 +86,8 @@ def as_csv(summary: Summary) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEADINGS)
     for row in (*_results(summary), *_insights(summary), *_structure(summary)):
-        writer.writerow([*row, *[""] * (len(CSV_HEADINGS) - len(row))])
+        cells = (printable(cell) if isinstance(cell, str) else cell for cell in row)
+        writer.writerow([*cells, *[""] * (len(CSV_HEADINGS) - len(row))])
     return file.getvalue()
 
 
@@ -139,4 +141,4 @@ def _structure(summary: Summary) -> Iterator[Row]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 from PIL import Image
 
+from unseen.errors import printable
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.files import write_whole
 from unseen.insight.evidence import Evidence
@@ -72,7 +73,7 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
 def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
     """Write the page of a run, by default into its folder; returns where it is."""
     path = output or evidence.folder.report_file
-    write_whole(path, render_report(evidence, summary).encode())
+    write_whole(path, printable(render_report(evidence, summary), but="\n").encode())
     return path
 
 

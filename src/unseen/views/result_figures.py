@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unseen.insight.summary import QUADRANTS, Summary
+from unseen.experiments.posing import QUADRANTS
+from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
 from unseen.views.drawing import (
     BLUE,

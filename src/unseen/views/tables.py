@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
@@ -42,7 +42,7 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     problem, training = experiment.problem, experiment.training
     parameters = f", {results[0].parameters:,} parameters" if results else ""
     folds = "development fold" if problem.development else "fold"
-    return (
+    return printable(
         f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, split "
         f"{problem.split}; model {training.model} ({sight(training.model)}{parameters}), "
         f"{format_count(training.epochs, 'epoch')}; {format_count(len(results), folds)}, "
@@ -119,12 +119,12 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             experiment = folder.experiment()
             results, _ = folder.results(thorough=False)
         except UnseenError as error:
-            table.add_row(Text(folder.path.name), Text(str(error)))
+            table.add_row(printable(folder.path.name), printable(str(error)))
             continue
         ours = over_folds(results)
         table.add_row(
-            Text(folder.path.name),
-            f"{experiment.training.model} ({sight(experiment.training.model)})",
+            printable(folder.path.name),
+            printable(f"{experiment.training.model} ({sight(experiment.training.model)})"),
             str(experiment.training.epochs),
             f"{len(results)} dev" if experiment.problem.development else str(len(results)),
             *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
