@@ -104,7 +104,7 @@ class RunFolder:
     def of(cls, experiment: Experiment, runs_dir: Path) -> "RunFolder":
         """The folder that belongs to an experiment, there or not."""
         earlier = runs_dir / f"{experiment.name}-{fingerprint(experiment, earlier=True)}"
-        if earlier.exists():
+        if os.path.exists(earlier):
             return cls(earlier)
         return cls(runs_dir / f"{experiment.name}-{fingerprint(experiment)}")
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -96,7 +97,7 @@ def own_sha256(model: str) -> str:
 def _load(model: str) -> Any:
     file, _, name = model.rpartition(":")
     path = Path(file)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SettingError("model", model, f"needs a file {path}, as file.py:Class; there is none")
     spec = importlib.util.spec_from_file_location(f"unseen_own_{path.stem}", path)
     assert spec is not None

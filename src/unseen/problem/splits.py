@@ -6,6 +6,7 @@ fold, in order. Its docstring says what the folds are.
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -260,9 +261,9 @@ def find_split(
     if (split := str(split)) in SPLITS:
         return split, ()
     path = Path(split)
-    if path.is_file():
+    if os.path.isfile(path):  # which is so of no name that is too long
         return LISTED, read_combinations(path)
-    if split and path.exists():
+    if split and os.path.exists(path):
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
     raise unknown("split", split, [*SPLITS, "a file of combinations"])
