@@ -1,14 +1,13 @@
 """The IDX format of MNIST: a magic number, the sizes, then one byte a value."""
 
-import gzip
 import hashlib
 import math
 import struct
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from io import BufferedIOBase
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,8 @@ from unseen.files import open_regular
 MAGIC = (0, 0, 0x08)  # 0x08: of unsigned bytes; the number of dimensions follows
 # Far above any symbol set there is, and low enough for a laptop to survive a lying header.
 LARGEST_FILE_BYTES = 640 * 1024**2
-READ_AT_ONCE = 1024**2
+READ_AT_ONCE = 64 * 1024
+GZIP = b"\x1f\x8b"  # how a gzip file and each of its members begin
 
 Bytes = NDArray[np.uint8]
 
@@ -35,22 +35,29 @@ class IdxFile:
     def read(self) -> tuple[str, Bytes]:
         """The SHA-256 of the file, as if never compressed, and the array that it holds."""
         array = np.empty(self.shape, np.uint8)
-        with _opened(self.path) as file:
-            file.read(_header_bytes(len(self.shape)))
-            room, filled = array.reshape(-1).data, 0
-            while count := file.readinto(room[filled : filled + READ_AT_ONCE]):
-                filled += count
-            if filled < array.size or file.read(1):
-                fault = "truncated" if filled < array.size else "longer than its header says"
-                promised = f"{_times(self.shape)} bytes were promised"
-                raise UnseenError(f"{self.path} is {fault}: {promised}")
+        room, filled = array.reshape(-1), -_header_bytes(len(self.shape))
+        with closing(_pieces(self.path)) as pieces:
+            for piece in pieces:
+                new = np.frombuffer(piece, np.uint8)[max(0, -filled) :]
+                if filled + len(piece) > array.size:
+                    raise self._fault("longer than its header says")
+                room[max(0, filled) : max(0, filled) + len(new)] = new
+                filled += len(piece)
+        if filled < array.size:
+            raise self._fault("truncated")
         return idx_sha256(array), array
+
+    def _fault(self, fault: str) -> UnseenError:
+        return UnseenError(f"{self.path} is {fault}: {_times(self.shape)} bytes were promised")
 
 
 def open_idx(path: Path, dimensions: int) -> IdxFile:
     """Read the header of an IDX file, raw or compressed: what it promises, and no more."""
-    with _opened(path) as file:
-        header = file.read(_header_bytes(dimensions))
+    header = b""
+    with closing(_pieces(path)) as pieces:
+        while len(header) < _header_bytes(dimensions) and (piece := next(pieces, b"")):
+            header += piece
+    header = header[: _header_bytes(dimensions)]
     magic = bytes([*MAGIC, dimensions])
     if not header:
         raise UnseenError(f"{path} is empty: there is not one byte in it")
@@ -69,19 +76,36 @@ def open_idx(path: Path, dimensions: int) -> IdxFile:
     return IdxFile(path, shape)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BufferedIOBase]:
-    """An IDX file as if never compressed; whatever cannot be read is told in one line."""
+def _pieces(path: Path) -> Generator[bytes, None, None]:
+    """An IDX file piece by piece, as if never compressed; what cannot be read is told in a line."""
     try:
-        with open_regular(path) as raw:
-            compressed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            with gzip.open(raw) if compressed else raw as file:
-                yield file
+        with open_regular(path) as file:
+            packed = file.read(READ_AT_ONCE)
+            if packed.startswith(GZIP):
+                yield from _unpacked(packed, file)
+                return
+            while packed:
+                yield packed
+                packed = file.read(READ_AT_ONCE)
     except (OSError, EOFError, zlib.error) as error:
         # EOFError and zlib.error: a gzip stream that was cut or scrambled
         reason = getattr(error, "strerror", None) or f"its compression is damaged ({error})"
         raise UnseenError(f"cannot read {path}: {reason}") from error
+
+
+def _unpacked(packed: bytes, file: BufferedReader) -> Iterator[bytes]:
+    """What the gzip members of a file hold; Python's own gzip takes minutes for padding."""
+    while packed.startswith(GZIP):
+        member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        while not member.eof:
+            packed = packed or file.read(READ_AT_ONCE)
+            piece = member.decompress(packed, READ_AT_ONCE)
+            if not (packed or piece or member.eof):
+                raise EOFError("it ends too early")
+            packed = member.unconsumed_tail
+            if piece:
+                yield piece
+        packed = member.unused_data or file.read(READ_AT_ONCE)
 
 
 def _header_bytes(dimensions: int) -> int:
