@@ -11,7 +11,7 @@ import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
 
 import unseen as library
-from unseen.experiments.run_folder import FORMAT, OtherVersionError
+from unseen.experiments.records import FORMAT, OtherVersionError
 from unseen.files import as_json, sha256
 from unseen.learning.metrics import METRICS
 

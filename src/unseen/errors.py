@@ -1,11 +1,15 @@
 """What a person can put right."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 MOST_NAMED = 10  # runs in an error
+
+# controls, signs that reorder or end lines without being seen, and what is no sign at all
+NOT_PRINTED = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
 
 
 class UnseenError(Exception):
@@ -57,6 +61,21 @@ class AmbiguousRunError(UnseenError):
 def as_called(settings: Mapping[str, Any]) -> str:
     """Settings as a call has them."""
     return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+
+
+def printable(text: str, but: str = "") -> str:
+    """A text with the control characters in it spelled out, as \\x1b, and what is no UTF-8 too.
+
+    They come from names of files and folders, and would command a terminal or break a page.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        sign
+        if sign in but or unicodedata.category(sign) not in NOT_PRINTED
+        else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, place: str = "") -> UnseenError:

@@ -6,18 +6,37 @@ import json
 import os
 import secrets
 import shutil
+import stat
+from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from unseen.errors import UnseenError
 
+# Far above what is ever written, and low enough for a laptop to survive a file that is not ours.
+LARGEST_JSON_BYTES = 32 * 1024**2  # which take 20 times as much once they are read
+LARGEST_BYTES = 2 * 1024**3
+
 
 class DamagedFileError(UnseenError):
     """A file of a run folder that is not what was written there."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is {'damaged' if os.path.lexists(path) else 'missing'}")
-        self.path = path
+    def __init__(self, path: Path, reason: str = "") -> None:
+        state = "damaged" if os.path.lexists(path) else "missing"
+        super().__init__(f"{path} is {state}" + (f": {reason}" if reason else ""))
+        self.path, self.reason = path, reason
+
+    def __reduce__(self) -> tuple[type["DamagedFileError"], tuple[object, ...]]:
+        return DamagedFileError, (self.path, self.reason)
+
+
+# a folder on the way that is a file, a link to itself, a socket or a device that is not there
+NO_FILE_THERE = (errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV)
+
+
+class NoRegularFileError(OSError):
+    """What a path leads to is a folder, a pipe or a device, or too large to be ours."""
 
 
 def make_folder(path: Path) -> None:
@@ -62,16 +81,69 @@ def append_line(path: Path, line: bytes) -> None:
         raise UnseenError(f"cannot write {path}: {error.strerror}") from error
 
 
-def read_file(path: Path) -> bytes | None:
-    """What a file holds; None if there is none."""
+def open_regular(path: Path, largest: int = LARGEST_BYTES) -> BufferedReader:
+    """Open a regular file of a sensible size to read it; everything that is read is opened here.
+
+    A pipe would be waited for, a device may have no end: they are refused and never waited for.
+    """
+    flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+    descriptor = os.open(path, os.O_RDONLY | sum(flags))
     try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise NoRegularFileError(errno.EINVAL, "it is no regular file")
+        if status.st_size > largest:
+            raise NoRegularFileError(errno.EFBIG, f"it is larger than {largest:,} bytes")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def open_recorded(path: Path, largest: int = LARGEST_BYTES) -> BufferedReader | None:
+    """Open a file of a run folder; None if there is none, damaged if it is no regular file."""
+    try:
+        return open_regular(path, largest)
+    except FileNotFoundError:
         return None
-    except IsADirectoryError as error:
-        raise DamagedFileError(path) from error
     except OSError as error:
+        if isinstance(error, NoRegularFileError) or error.errno in NO_FILE_THERE:
+            raise DamagedFileError(path, str(error.strerror).lower()) from error
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
+
+
+def read_file(path: Path, largest: int = LARGEST_BYTES) -> bytes | None:
+    """What a file of a run folder holds; None if there is none."""
+    if (file := open_recorded(path, largest)) is None:
+        return None
+    with file:
+        return file.read(largest)
+
+
+def file_sha256(path: Path) -> str | None:
+    """The SHA-256 of a file of a run folder, which need not fit into memory; None if none."""
+    if (file := open_recorded(path)) is None:
+        return None
+    with file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file of a run folder says; None if there is none."""
+    if (content := read_file(path, LARGEST_JSON_BYTES)) is None:
+        return None
+    with suppress(ValueError):
+        if (said := parse_json(content)) is not None:
+            return said
+    raise DamagedFileError(path, "it says nothing in JSON")
+
+
+def parse_json(content: bytes) -> Any:
+    """JSON as Python has it; a ValueError whatever is wrong with it."""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def write_checked(path: Path, content: bytes) -> None:
@@ -81,12 +153,14 @@ def write_checked(path: Path, content: bytes) -> None:
 
 def read_checked(path: Path) -> bytes | None:
     """The content of a file that was written with its hash; None if there is none."""
-    if (whole := read_file(path)) is None:
+    if (file := open_recorded(path)) is None:
         return None
-    digest, _, content = whole.partition(b"\n")
-    if digest != sha256(content).encode():
-        raise DamagedFileError(path)
-    return content
+    with file:
+        said = file.readline(100)
+        if said != hashlib.file_digest(file, "sha256").hexdigest().encode() + b"\n":
+            raise DamagedFileError(path)
+        file.seek(len(said))
+        return file.read()
 
 
 def remove(path: Path) -> None:
@@ -100,6 +174,13 @@ def remove(path: Path) -> None:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise UnseenError(f"cannot remove {path}: {error.strerror}") from error
+
+
+def lock_file(path: Path) -> Path:
+    """A path to lock: whatever is there and is no regular file, as a link or a pipe, is removed."""
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        remove(path)
+    return path
 
 
 def as_json(value: Any) -> bytes:

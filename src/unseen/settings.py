@@ -7,9 +7,9 @@ validation and the repeat command are made from the fields.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
 
 from unseen.errors import SettingError, UnseenError, unknown
@@ -88,6 +88,27 @@ def known(kind: str, names: Callable[[], Iterable[str]]) -> AfterValidator:
         return name
 
     return AfterValidator(check)
+
+
+def usable_path(setting: str, path: object) -> str:
+    """A path as text; refused if records, reports and JSON could not hold it."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        fault = "is no valid UTF-8, so no record could name it; rename the file or the folder"
+        raise SettingError(setting, text, fault) from None
+    if "\0" in text:
+        raise SettingError(setting, text, "has a null character in it, as no path has")
+    return text
+
+
+def _checked_path(path: str, info: ValidationInfo) -> str:
+    with as_value_error():
+        return usable_path(info.field_name or "path", path)
+
+
+PathText = Annotated[str, AfterValidator(_checked_path)]
 
 
 def without_none(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,40 +4,39 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
+import made_up_runs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_up_runs import noisy
 
 from unseen.errors import UnseenError
 from unseen.experiments.find_runs import find_run, list_runs
-from unseen.experiments.fold import FoldArrays, FoldOutcome, FoldResult
+from unseen.experiments.fold import FoldOutcome
+from unseen.experiments.posing import pose
 from unseen.experiments.presets import fast, paper
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
-from unseen.files import DamagedFileError, read_file, write_whole
+from unseen.files import DamagedFileError, file_sha256, write_whole
+
+SMALL = fast().vary(samples=6, test_samples=4)
 
 
+@cache
 def outcome(fold: int = 3) -> FoldOutcome:
-    result = FoldResult(
-        fold=fold,
-        unseen=[[0, 6], [9, 9]],
-        measures={"test_mse": float("nan"), "train_mse": 0.25, "rounded": 0.5},
-        seconds=1.5,
-        epoch_losses=[2.0, 1.0],
-        parameters=7,
-    )
-    numbers = np.arange(4, dtype=np.int32)
-    arrays = FoldArrays(numbers.astype(np.float32), numbers, numbers, numbers[:, None])
-    return FoldOutcome(result, arrays, b"weights")
+    made = made_up_runs.outcome(SMALL, fold, pose(SMALL.problem), noisy, recorded=True)
+    measures = made.result.measures | {"test_mse": float("nan")}
+    return replace(made, result=made.result.model_copy(update={"measures": measures}))
 
 
 def finished(path: Path) -> RunFolder:
     folder = RunFolder(path)
-    folder.create(fast())
+    folder.create(SMALL)
     with folder.hold(3) as held:
         assert held
         folder.save(outcome())
@@ -50,7 +49,7 @@ def test_a_fold_is_read_back_as_it_was_saved(tmp_path: Path):
     assert read is not None
     assert json.loads(read.model_dump_json()) == json.loads(outcome().result.model_dump_json())
     assert folder.result(4) is None
-    assert folder.experiment() == fast()
+    assert folder.experiment() == SMALL
     assert folder.environment()["torch"]
     assert {path.name for path in (tmp_path / "run/folds/03").iterdir()} == {
         *("result.json", "predictions.npz", "model.safetensors", "lock"),
@@ -123,12 +122,12 @@ def test_a_damaged_checkpoint_is_noticed(tmp_path: Path):
 def test_a_damaged_record_of_the_experiment_is_replaced_and_named(tmp_path: Path):
     folder = finished(tmp_path / "run")
     record = folder.path / "experiment.json"
-    assert folder.create(fast()) is None
+    assert folder.create(SMALL) is None
     record.write_text("{")
     with pytest.raises(DamagedFileError):
         folder.experiment()
-    assert folder.create(fast()) == record
-    assert folder.experiment() == fast()
+    assert folder.create(SMALL) == record
+    assert folder.experiment() == SMALL
 
 
 @pytest.mark.parametrize("fault", [errno.ENOSPC, errno.EIO])
@@ -245,12 +244,12 @@ def test_a_result_that_cannot_be_read_is_damage(tmp_path: Path, words: str):
 def test_a_fold_begun_again_while_it_is_read_is_not_damaged(tmp_path: Path, monkeypatch):
     folder = finished(tmp_path / "run")
 
-    def read_too_late(path: Path) -> bytes | None:
+    def read_too_late(path: Path) -> str | None:
         if path.name == "predictions.npz":
             folder.discard(3)
-        return read_file(path)
+        return file_sha256(path)
 
-    monkeypatch.setattr("unseen.experiments.run_folder.read_file", read_too_late)
+    monkeypatch.setattr("unseen.experiments.run_folder.file_sha256", read_too_late)
     assert folder.result(3) is None
 
 

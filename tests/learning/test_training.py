@@ -123,7 +123,7 @@ def test_a_checkpoint_of_another_network_is_refused():
     samples = some_samples(1)
     saved = start_training(settings(model="paper"), samples, Streams(0, 1), CPU).to_bytes()
     for content in (saved, b"nonsense"):
-        with pytest.raises(UnseenError, match="start the fold anew"):
+        with pytest.raises(UnseenError, match="does not fit its network"):
             start_training(settings(), samples, Streams(0, 1), CPU).restore(content)
 
 

@@ -7,6 +7,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console, RenderableType
 
+from unseen.errors import printable
+from unseen.views.terminal import PlainConsole
+
 
 class HelpConsole(Console):
     """Prints help and versions; rich itself would exit with 1 where nobody reads on."""
@@ -15,7 +18,7 @@ class HelpConsole(Console):
         raise  # noqa: PLE0704
 
 
-stderr_console = Console(stderr=True)
+stderr_console = PlainConsole(stderr=True)
 
 RunsDir = Annotated[Path, Parameter(help="Folder of the run folders [runs]")]
 AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout")]
@@ -24,13 +27,14 @@ AsJson = Annotated[bool, Parameter(negative="", help="One JSON object on stdout"
 def emit(what: RenderableType) -> None:
     """Print on stdout: a plain text as it is, all else as wide as the terminal."""
     if not isinstance(what, str):
-        console = Console()
+        console = PlainConsole()
         with console.capture() as rendered:
             console.print(what)
-        what = rendered.get().removesuffix("\n")
-    print(what, flush=True)
+        print(rendered.get().removesuffix("\n"), flush=True)
+    else:
+        print(printable(what, but="\n"), flush=True)
 
 
 def say(text: str) -> None:
     """One line on stderr, for a person."""
-    print("unseen:", " ".join(text.split()), file=sys.stderr, flush=True)
+    print("unseen:", printable(" ".join(text.split())), file=sys.stderr, flush=True)

@@ -9,7 +9,7 @@ from rich.text import Text
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.settings import RunSettings, given
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, printable
 from unseen.experiments.find_runs import list_runs
 from unseen.views.json_view import run_json
 from unseen.views.repeat_command import command_of
@@ -41,8 +41,8 @@ def show(
     """Print the tables of a run again."""
     shown = load(run, runs_dir, **given(settings))
     print_run(shown, json=json)
-    if shown.folder.report_file.exists() and not json:
-        emit(f"Report: {shown.folder.report_file}")
+    if shown.folder.report_file.is_file() and not json:
+        emit(f"Report: {printable(str(shown.folder.report_file))}")
 
 
 def print_run(run: Run, *, json: bool) -> None:
@@ -60,7 +60,7 @@ def print_run(run: Run, *, json: bool) -> None:
     emit(run_tables(experiment, results))
     if summary is not None:
         emit(Text(verdict_text(summary).text))
-    emit(f"Run folder: {run.folder.path}")
+    emit(f"Run folder: {printable(str(run.folder.path))}")
 
 
 def tell_damages(run: Run) -> None:

@@ -3,16 +3,17 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
-from unseen.errors import unknown
+from unseen.errors import UnseenError, unknown
 from unseen.learning.settings import Training
 from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
-from unseen.settings import Frozen, setting_names
+from unseen.settings import Frozen, setting_names, usable_path
 
 # Raise it when the same experiment would give other numbers than before.
 RESULTS_VERSION = 2
@@ -62,12 +63,15 @@ def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, 
 
     resolved = dict(settings)
     if "symbols" in settings:
-        resolved["symbols"] = canonical_symbols(str(settings["symbols"]))
+        resolved["symbols"] = canonical_symbols(usable_path("symbols", settings["symbols"]))
     if "split" in settings and "unseen_list" not in settings:
         resolved["split"], resolved["unseen_list"] = find_split(settings["split"])
     if is_own(model := str(settings.get("model", ""))):
-        file, _, name = model.rpartition(":")
-        resolved["model"] = f"{Path(file).resolve()}:{name}"
+        file, _, name = usable_path("model", model).rpartition(":")
+        try:
+            resolved["model"] = f"{Path(file).resolve()}:{name}"
+        except (OSError, RuntimeError) as error:  # a link to itself
+            raise UnseenError(f"cannot read {file}: {error}") from error
     if settings.get("development") and experiment.problem.split_seed == PAPER_SPLIT_SEED:
         resolved.setdefault("split_seed", DEVELOPMENT_SPLIT_SEED)
     return resolved
@@ -95,25 +99,67 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
     network that uses numba counts as another where that is not installed. `earlier` gives the
     fingerprint of version 0.1, where the samples measured on the way counted.
     """
-    from unseen.learning.baselines import BASELINES
-    from unseen.learning.models import MODELS, Network, has_numba, is_own
+    from unseen.learning.models import has_numba
+
+    sums = content_sums(experiment)
+    model = _model_words(experiment, sums.model, numba=has_numba())[-1]
+    return _fingerprint(experiment, sums.symbols, model, RESULTS_VERSION, earlier=earlier)
+
+
+def known_fingerprints(experiment: Experiment, sums: "ContentSums") -> set[str]:
+    """Every fingerprint that an experiment has had: in all versions, with numba and without."""
+    return {
+        _fingerprint(experiment, sums.symbols, model, results_version, earlier=earlier)
+        for numba in (True, False)
+        for model in _model_words(experiment, sums.model, numba=numba)
+        for results_version in range(1, RESULTS_VERSION + 1)
+        for earlier in (True, False)
+    }
+
+
+@dataclass(frozen=True)
+class ContentSums:
+    """What the symbols and the file of a network of one's own hold, as SHA-256."""
+
+    symbols: str
+    model: str  # empty if the network is none of one's own
+
+
+def content_sums(experiment: Experiment) -> ContentSums:
+    """The sums of what an experiment's files hold now."""
+    from unseen.learning.models import is_own
     from unseen.problem.symbols import symbols_sha256
 
-    settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
-    settings["problem"]["symbols"] = symbols_sha256(experiment.problem.symbols)
+    model = ""
     if is_own(experiment.training.model):
         from unseen.learning.own_models import own_sha256
 
-        name = experiment.training.model.rpartition(":")[2]
-        settings["training"]["model"] = f"{own_sha256(experiment.training.model)}:{name}"
-    else:
-        known = (MODELS | BASELINES)[experiment.training.model]
-        if known.revision > 1:
-            settings["training"]["model"] += f", revision {known.revision}"
-        uses_numba = isinstance(known, Network) and known.uses_numba
-        if uses_numba and experiment.device == "cpu" and not has_numba():
-            settings["training"]["model"] += ", without numba"
-    settings["results_version"] = RESULTS_VERSION
+        model = own_sha256(experiment.training.model)
+    return ContentSums(symbols_sha256(experiment.problem.symbols), model)
+
+
+def _model_words(experiment: Experiment, own_sum: str, *, numba: bool) -> list[str]:
+    """What a fingerprint counts as the model, in its first revision and up to the present one."""
+    from unseen.learning.baselines import BASELINES
+    from unseen.learning.models import MODELS, Network, is_own
+
+    model = experiment.training.model
+    if is_own(model):
+        return [f"{own_sum}:{model.rpartition(':')[2]}"]
+    known = (MODELS | BASELINES)[model]
+    uses_numba = isinstance(known, Network) and known.uses_numba and experiment.device == "cpu"
+    ending = ", without numba" if uses_numba and not numba else ""
+    later = [f", revision {number}" for number in range(2, known.revision + 1)]
+    return [f"{model}{revision}{ending}" for revision in ("", *later)]
+
+
+def _fingerprint(
+    experiment: Experiment, symbols: str, model: str, results_version: int, *, earlier: bool
+) -> str:
+    settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
+    settings["problem"]["symbols"] = symbols
+    settings["training"]["model"] = model
+    settings["results_version"] = results_version
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -1,5 +1,6 @@
 """Runs by path, by name, by the beginning of a name, or by their settings."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -56,12 +57,9 @@ def find_run(
 
 def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
     """The run of this path or name; else those of a preset; else those whose name begins so."""
-    try:
-        for path in (Path(name), runs_dir / name):
-            if name and (path / "experiment.json").is_file():
-                return [RunFolder(path)]
-    except OSError as error:
-        raise UnseenError(f"cannot read {name}: {error.strerror}") from error
+    for path in (Path(name), runs_dir / name):
+        if name and os.path.lexists(path / "experiment.json"):
+            return [RunFolder(path)]
     runs = list_runs(runs_dir) if name else []
     return (
         [folder for folder in runs if folder.name() == name]
@@ -106,9 +104,13 @@ def check_name(name: str, run: RunFolder) -> None:
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:
-    """All runs of a folder, the oldest first."""
+    """All runs of a folder, the oldest first; also those that have lost their record."""
+    recorded: dict[Path, float] = {}
     try:
-        recorded = [(path.stat().st_mtime, path) for path in runs_dir.glob("*/experiment.json")]
+        for path in runs_dir.iterdir() if runs_dir.is_dir() else ():
+            for name in ("experiment.json", "folds"):
+                if os.path.lexists(path / name):
+                    recorded.setdefault(path, (path / name).lstat().st_mtime)
     except OSError as error:
         raise UnseenError(f"cannot read {runs_dir}: {error.strerror}") from error
-    return [RunFolder(path.parent) for _, path in sorted(recorded)]
+    return [RunFolder(path) for path in sorted(recorded, key=lambda path: (recorded[path], path))]

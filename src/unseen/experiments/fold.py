@@ -29,6 +29,7 @@ from unseen.learning.models import is_own, parameter_count
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
+from unseen.problem.settings import Problem
 from unseen.settings import Frozen
 
 if TYPE_CHECKING:
@@ -188,7 +189,13 @@ def material(answer: Answer, experiment: Experiment, streams: Streams) -> tuple[
     posed, each = pose(experiment.problem), experiment.problem.test_samples_per_combination
     samples = len(posed.unseen(streams.fold)) * each
     means = combination_means(answer, posed, streams, samples // 5)
-    return means, *prediction_tables(answer, posed, streams, predictions=each * 5 // 4)
+    predictions = table_predictions(experiment.problem)
+    return means, *prediction_tables(answer, posed, streams, predictions)
+
+
+def table_predictions(problem: Problem) -> int:
+    """The most predictions that a fold's table of an unseen combination has."""
+    return problem.test_samples_per_combination * 5 // 4
 
 
 def own_faults_told(model: str) -> AbstractContextManager[None]:
@@ -225,14 +232,17 @@ def train_network(
 
     from unseen.learning.evaluation import predict
     from unseen.learning.modules import saved_weights
-    from unseen.learning.training import start_training, train
+    from unseen.learning.training import CheckpointError, start_training, train
 
     started = time.perf_counter()
     problem, training = experiment.problem, experiment.training
     device = torch.device(experiment.device)
     state = start_training(training, seen, streams, device)
     if checkpoint is not None:
-        state.restore(checkpoint)
+        try:
+            state.restore(checkpoint)
+        except CheckpointError:  # its hash was right, but it is of no use
+            state = start_training(training, seen, streams, device)
     earlier_seconds = state.seconds
     watched = watched_samples(pose(problem), training.watched_samples, streams)
 

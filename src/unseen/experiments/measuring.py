@@ -1,12 +1,13 @@
 """What is asked of a network beyond its test: on the way, and once its fold is finished."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from unseen.experiments.posing import PosedProblem
 from unseen.learning.metrics import error, rounds_to_answer, squared_error
@@ -29,7 +30,9 @@ class Measurement:
     reads the network: it changes nothing, and nothing is ever chosen by it.
     """
 
-    epochs: float  # so far, with the share of the one under way
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # for lines that are read
+
+    epochs: Annotated[float, Field(ge=0, le=1_000_000)]  # so far, with the share of the present one
     seconds: float | None  # of training, so far
     seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
     unseen: dict[str, float | None]
@@ -41,9 +44,12 @@ class Measurement:
     to_json = asdict
 
     @classmethod
-    def from_json(cls, line: Any) -> "Measurement":
-        """Read a line; fields that a later version has added are left out."""
-        return cls(**{field.name: line[field.name] for field in fields(cls)})
+    def from_json(cls, line: object) -> "Measurement":
+        """Read a line; fields that a later version has added are left out, else a ValueError."""
+        return MEASUREMENT.validate_python(line)
+
+
+MEASUREMENT = TypeAdapter(Measurement)
 
 
 @dataclass(frozen=True)
@@ -143,9 +149,14 @@ def prediction_tables(
     rng = streams.numpy("prediction tables")
     rows = np.sort(rng.permutation(unseen)[:MOST_TABLES])
     places = posed.combinations.digits.shape[1]
-    images = max(2, min(MOST_IMAGES, int(predictions ** (1 / places) + 1e-9)))
+    images = images_per_place(predictions, places)
     tables = [answer(all_of(posed, row, images, rng)).reshape((images,) * places) for row in rows]
     return rows, np.stack(tables)
+
+
+def images_per_place(predictions: int, places: int) -> int:
+    """How many images stand in each place of a table of at most so many predictions."""
+    return max(2, min(MOST_IMAGES, int(predictions ** (1 / places) + 1e-9)))
 
 
 def all_of(posed: PosedProblem, row: int, images: int, rng: np.random.Generator) -> Samples:

@@ -41,5 +41,7 @@ def load_network(
     try:
         network.load_state_dict(safetensors.torch.load(folder.weights(fold)))
     except (RuntimeError, safetensors.SafetensorError) as error:
-        raise UnseenError(f"the weights of this run do not fit {model}") from error
+        raise UnseenError(
+            f"the weights of fold {fold} do not fit {model}; run the fold again"
+        ) from error
     return laid_out_for_speed(network.eval())

@@ -15,6 +15,7 @@ from unseen.problem.symbols import SymbolBank, development_bank, load_symbols, w
 
 MOST_SAMPLES = 20_000_000
 QUADRANT_SHARE = 0.2  # of as many samples as the test has
+QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@
                  lock
 
 Each file appears whole or not at all, measurements line by line. A fold counts as done once its
-result.json is there. A record is whole, damaged (its hash is wrong), or made by another version
-(whole, but not understood); only what is damaged may be replaced.
+result.json is there. What cannot be what was written here is damaged, and a run replaces it.
 """
 
 import io
@@ -20,30 +19,54 @@ import math
 import os
 import re
 import socket
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import filelock
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.environment import current_environment
-from unseen.experiments.experiment import Experiment, fingerprint
+from unseen.experiments.experiment import (
+    ContentSums,
+    Experiment,
+    content_sums,
+    fingerprint,
+    known_fingerprints,
+)
 from unseen.experiments.fold import FoldArrays, FoldOutcome, FoldResult
+from unseen.experiments.fold_checks import (
+    check_result,
+    check_unseen,
+    check_weights,
+    read_arrays,
+)
 from unseen.experiments.measuring import Measurement
+from unseen.experiments.records import (
+    OtherVersionError,
+    read_record,
+    refuse_later_format,
+    sealed,
+    upgraded,
+)
 from unseen.files import (
+    LARGEST_JSON_BYTES,
     DamagedFileError,
     append_line,
     as_json,
+    file_sha256,
+    lock_file,
     make_folder,
+    open_recorded,
+    parse_json,
     read_checked,
     read_file,
+    read_json,
     remove,
     sha256,
     write_checked,
@@ -51,30 +74,20 @@ from unseen.files import (
 )
 from unseen.learning.models import is_own
 from unseen.problem.splits import written_combinations
-from unseen.problem.symbols import symbols_sha256
+from unseen.problem.symbols import BANK_SHA256, symbols_sha256
 from unseen.settings import Frozen
 
-FORMAT = 2  # of the records; 1 is version 0.1's, which had no number
-SYMBOLS_SUM = "symbols' SHA-256"
+# what is known of a run beside its experiment: what its files held when it began
+SYMBOLS_SUM, MODEL_SUM = "symbols' SHA-256", "model's SHA-256"
+SAVED = ("predictions.npz", "model.safetensors")  # beside a result, which has their hashes
 NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,59}"  # that a run can be given
-
-
-class OtherVersionError(UnseenError):
-    """A record that is whole, but that only another version of the program understands."""
-
-    def __init__(self, path: Path, theirs: str) -> None:
-        super().__init__(
-            f"{path} was made by another version, unseen {theirs}; this is unseen "
-            f"{version('unseen')} (format {FORMAT}), which does not understand it. Nothing was "
-            "changed: use that version, or another runs folder"
-        )
 
 
 class FoldProgress(Frozen):
     """How far an unfinished fold has come, as its process last reported."""
 
-    epochs_done: int
-    epoch_share: float
+    epochs_done: Annotated[int, Field(ge=0, le=1_000_000)]
+    epoch_share: Annotated[float, Field(ge=0, le=1)]
     loss: float | None
     process: int
     host: str
@@ -94,32 +107,28 @@ class RunFolder:
     def of(cls, experiment: Experiment, runs_dir: Path) -> "RunFolder":
         """The folder that belongs to an experiment, there or not."""
         earlier = runs_dir / f"{experiment.name}-{fingerprint(experiment, earlier=True)}"
-        if earlier.exists():
+        if os.path.exists(earlier):
             return cls(earlier)
         return cls(runs_dir / f"{experiment.name}-{fingerprint(experiment)}")
 
     def create(self, experiment: Experiment) -> Path | None:
         """Record the experiment and the machine; returns a damaged record that this replaced."""
-        damaged = None
-        try:
-            recorded = self.is_there() and self.records(experiment)
-        except DamagedFileError as damage:
-            recorded, damaged = False, damage.path
         make_folder(self.path)
-        if not self.environment():
-            symbols = {SYMBOLS_SUM: symbols_sha256(experiment.problem.symbols)}
-            write_whole(self._environment_file, as_json(current_environment() | symbols))
-        if not recorded:
-            if damaged is not None:
-                remove(damaged)
-            record = {"experiment": experiment.model_dump(mode="json")}
-            write_whole(self._experiment_file, _sealed(record))
+        self._record_environment(experiment)
         if experiment.problem.unseen_list and not self.unseen_file.is_file():
-            write_whole(self.unseen_file, written_combinations(experiment.problem.unseen_list))
+            self._write(self.unseen_file, written_combinations(experiment.problem.unseen_list))
+        path = self._experiment_file
+        try:
+            if self.is_there() and self.records(experiment):
+                return None
+        except DamagedFileError:
+            pass
+        damaged = path if self.is_there() else None
+        self._write(path, sealed({"experiment": experiment.model_dump(mode="json")}))
         return damaged
 
     def is_there(self) -> bool:
-        return self._experiment_file.exists()
+        return os.path.lexists(self._experiment_file)
 
     def refuse_gone(self) -> None:
         """Raise an UnseenError if the run is no longer there."""
@@ -129,36 +138,64 @@ class RunFolder:
     def name(self) -> str | None:
         """The name that somebody gave the run; None if nobody did."""
         try:
-            name = (read_file(self._name_file) or b"").decode()
+            name = (read_file(self._name_file, LARGEST_JSON_BYTES) or b"").decode()
         except (UnseenError, ValueError):
             return None
         return name if re.fullmatch(NAME, name) else None
 
     def give_name(self, name: str) -> None:
         if name != self.name():
-            write_whole(self._name_file, name.encode())
+            self._write(self._name_file, name.encode())
 
     @property
     def label(self) -> str:
         """What the run is called where runs stand side by side."""
-        return self.name() or self.path.name
+        return self.name() or self.path.absolute().name
 
     def recorded_symbols(self) -> str | None:
         """The hash of the symbols that it was run with; older versions recorded none."""
         return self.environment().get(SYMBOLS_SUM)
 
+    def _record_environment(self, experiment: Experiment) -> None:
+        """Record the machine, unless it was; a record of other symbols than these is corrected."""
+        recorded, sums = self.environment(), content_sums(experiment)
+        if not recorded or recorded.get(SYMBOLS_SUM, sums.symbols) != sums.symbols:
+            held = {SYMBOLS_SUM: sums.symbols, MODEL_SUM: sums.model}
+            self._write(self._environment_file, as_json(current_environment() | recorded | held))
+
     def experiment(self) -> Experiment:
-        """The experiment as it was recorded."""
+        """The experiment as it was recorded; damaged if it is not what the folder is named for."""
         path = self._experiment_file
-        record = _unsealed(path, read_file(path) or b"", format_1_is_sealed=False)
+        record = read_record(path, format_1_is_sealed=False) or {}
         settings = record.get("experiment", record)
         if not (isinstance(settings, dict) and {"name", "problem", "training"} <= settings.keys()):
             raise DamagedFileError(path)
         try:
-            _refuse_later_format(record)
-            return Experiment.model_validate(settings)
+            refuse_later_format(record)
+            experiment = Experiment.model_validate(settings)
         except (ValidationError, UnseenError, ValueError, TypeError) as error:
             raise self._other_version(path, record) from error
+        if not self._is_named_for(experiment):
+            if record.get("unseen", version("unseen")) != version("unseen"):
+                raise self._other_version(path, record)
+            raise DamagedFileError(path, "its settings are not those that its folder is named for")
+        return experiment
+
+    def _is_named_for(self, experiment: Experiment) -> bool:
+        """Whether the name of the folder has the experiment's fingerprint.
+
+        A folder that was given another name says nothing. Symbols and a network of one's own count
+        by what they held when the run began; where that was not recorded, nothing can be said.
+        """
+        name, dash, ending = self.path.absolute().name.rpartition("-")
+        if not dash or not re.fullmatch("[0-9a-f]{12}", ending):
+            return True
+        recorded, own = self.environment(), is_own(experiment.training.model)
+        symbols = BANK_SHA256.get(experiment.problem.symbols) or recorded.get(SYMBOLS_SUM)
+        if symbols is None or (own and MODEL_SUM not in recorded):
+            return True
+        sums = ContentSums(symbols, recorded.get(MODEL_SUM, ""))
+        return name == experiment.name and ending in known_fingerprints(experiment, sums)
 
     def records(self, experiment: Experiment) -> bool:
         """Whether this is the run of an experiment, wherever its symbols or its network's file are.
@@ -181,10 +218,11 @@ class RunFolder:
     def environment(self) -> dict[str, str]:
         """The machine and the versions that the run was started with; empty if not known."""
         try:
-            recorded = json.loads(read_file(self._environment_file) or b"")
-        except (ValueError, DamagedFileError):
+            recorded = read_json(self._environment_file)
+        except DamagedFileError:
             return {}
-        return recorded if isinstance(recorded, dict) else {}
+        said = recorded.items() if isinstance(recorded, dict) else ()
+        return {name: text for name, text in said if isinstance(text, str)}
 
     def refuse_other_versions(self) -> None:
         """Raise an OtherVersionError if any record here was made by a version with other records.
@@ -200,38 +238,70 @@ class RunFolder:
 
         A thorough look takes in the files beside it, whose hashes the result has.
         """
-        path = self._fold(fold) / "result.json"
-        if (content := read_file(path)) is None:
-            return None
-        record = _unsealed(path, content)
+        return self._result(fold, self._known_experiment(), thorough=thorough)
+
+    def _known_experiment(self) -> Experiment | None:
+        """The experiment; None if its record is damaged."""
         try:
-            siblings: dict[str, str] = record["files"]
-            result = FoldResult.model_validate(_upgraded(record))
+            return self.experiment()
+        except DamagedFileError:
+            return None
+
+    def _result(
+        self, fold: int, experiment: Experiment | None, *, thorough: bool
+    ) -> FoldResult | None:
+        path = self._fold(fold) / "result.json"
+        if (record := read_record(path)) is None:
+            return None
+        try:
+            result = FoldResult.model_validate(upgraded(record))
         except (ValueError, LookupError, TypeError, AttributeError, UnseenError) as error:
             raise self._other_version(path, record) from error
         if result.fold != fold:
-            raise DamagedFileError(path)
-        for name, expected in siblings.items() if thorough else ():
-            sibling = path.with_name(name)
-            if sha256(read_file(sibling) or b"") != expected:
-                if read_file(path) != content:  # another process has just begun the fold again
-                    return self.result(fold)
-                raise DamagedFileError(sibling)
+            raise DamagedFileError(path, f"it is of fold {result.fold}")
+        if experiment is not None:
+            check_result(path, result, experiment.problem)
+        try:
+            if thorough:
+                self._check_files(path, record.get("files"), fold)
+                if experiment is not None and self.has_its_symbols(experiment):
+                    check_unseen(path, result, experiment.problem)
+                    self.arrays(fold, experiment)
+        except DamagedFileError:
+            if as_json(read_record(path)) != as_json(record):
+                # another process has just begun the fold again
+                return self._result(fold, experiment, thorough=thorough)
+            raise
         return result
+
+    def _check_files(self, path: Path, hashes: object, fold: int) -> None:
+        """Refuse a fold with a file that is not the one its result was saved with."""
+        for name in SAVED:
+            expected = hashes.get(name) if isinstance(hashes, dict) else None
+            if not isinstance(expected, str):
+                raise DamagedFileError(path, f"it has no hash of {name}")
+            if file_sha256(path.with_name(name)) != expected:
+                raise DamagedFileError(path.with_name(name))
+        check_weights(path.with_name("model.safetensors"))
+        for name in ("measurements.jsonl", "deep.json"):  # which have no hash
+            if (file := open_recorded(path.with_name(name), LARGEST_JSON_BYTES)) is not None:
+                file.close()
+
+    def has_its_symbols(self, experiment: Experiment) -> bool:
+        """Whether the symbols are at hand, and hold what they held when the run began."""
+        try:
+            symbols = symbols_sha256(experiment.problem.symbols)
+        except UnseenError:
+            return False
+        return self.recorded_symbols() == symbols
 
     def _other_version(self, path: Path, record: dict[str, Any]) -> OtherVersionError:
         theirs = record.get("unseen") or self.environment().get("unseen", "of unknown version")
         return OtherVersionError(path, f"{theirs} (format {record.get('format', 1)})")
 
-    def arrays(self, fold: int) -> FoldArrays:
-        """The arrays that a finished fold left; a DamagedFileError if they cannot be read."""
-        path = self._fold(fold) / "predictions.npz"
-        try:
-            with np.load(io.BytesIO(read_file(path) or b""), allow_pickle=False) as arrays:
-                known = [field.name for field in fields(FoldArrays) if field.name in arrays.files]
-                return FoldArrays(**{name: arrays[name] for name in known})
-        except (ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise DamagedFileError(path) from error
+    def arrays(self, fold: int, experiment: Experiment) -> FoldArrays:
+        """The arrays that a finished fold left; a DamagedFileError if they cannot be its own."""
+        return read_arrays(self._fold(fold) / "predictions.npz", experiment.problem, fold)
 
     def weights(self, fold: int) -> bytes:
         """The weights that a finished fold left, as safetensors."""
@@ -242,38 +312,43 @@ class RunFolder:
 
     def measurements(self, fold: int) -> list[Measurement]:
         """What was measured of a fold on the way, so far."""
-        content = read_file(self._fold(fold) / "measurements.jsonl")
+        try:
+            content = read_file(self._measurements_file(fold), LARGEST_JSON_BYTES)
+        except DamagedFileError:
+            return []
         if content is None:
             return self._earlier_curve(fold)
         found = []
-        for line in content.splitlines(keepends=True):
-            try:
-                found.append(Measurement.from_json(json.loads(line)))
-            except (ValueError, LookupError, TypeError):
-                continue  # a line that is still being written, or was cut by a power failure
+        for line in content.splitlines():
+            # one may be still being written, or have been cut by a power failure
+            with suppress(ValueError):
+                found.append(Measurement.from_json(parse_json(line)))
         return found
 
     def measurements_size(self, fold: int) -> int:
         """How many bytes of measurements there are: another number when there is news."""
         try:
-            return (self._fold(fold) / "measurements.jsonl").stat().st_size
+            return self._measurements_file(fold).stat().st_size
         except OSError:
             return 0
 
     def _earlier_curve(self, fold: int) -> list[Measurement]:
         """The learning curve of a run of version 0.1, which kept it in the result."""
         try:
-            record = json.loads(read_file(self._fold(fold) / "result.json") or b"")
+            record = read_json(self._fold(fold) / "result.json")
             points = record["result"].get("curve", ())
             return [
-                Measurement(
-                    epochs=epoch,
-                    seconds=None,
-                    seen={"mse": point["seen_mse"], "mean_error": point["seen_mean_error"]},
-                    unseen={
-                        name: point[f"unseen_{name}"] for name in ("rounded", "mse", "mean_error")
-                    },
-                    **{name: [] for name in ("combinations", "right", "samples", "mean")},
+                Measurement.from_json(
+                    {
+                        "epochs": epoch,
+                        "seconds": None,
+                        "seen": {"mse": point["seen_mse"], "mean_error": point["seen_mean_error"]},
+                        "unseen": {
+                            name: point[f"unseen_{name}"]
+                            for name in ("rounded", "mse", "mean_error")
+                        },
+                        **{name: [] for name in ("combinations", "right", "samples", "mean")},
+                    }
                 )
                 for epoch, point in enumerate(points, start=1)
             ]
@@ -282,32 +357,35 @@ class RunFolder:
 
     def add_measurement(self, fold: int, measurement: Measurement, *, first: bool) -> None:
         """Append a line; the first of a process also removes those that it will make again."""
-        path = self._fold(fold) / "measurements.jsonl"
+        path = self._measurements_file(fold)
         if first:
             earlier = [each for each in self.measurements(fold) if each.epochs < measurement.epochs]
-            write_whole(path, *(_as_line(each) for each in earlier))
-        append_line(path, _as_line(measurement))
+            self._write(path, *(_as_line(each) for each in earlier))
+        line = _as_line(measurement)
+        if self.measurements_size(fold) + len(line) <= LARGEST_JSON_BYTES:  # what can be read again
+            append_line(path, line)
 
     def derived(self, fold: int, name: str) -> bytes | None:
         """What was worked out from a fold before; None if its result is no longer the same."""
-        folder = self._fold(fold)
-        key, _, content = (read_file(folder / name) or b"").partition(b"\n")
+        whole = read_file(self._fold(fold) / name, LARGEST_JSON_BYTES) or b""
+        key, _, content = whole.partition(b"\n")
         return content if key == self._key(fold) and content else None
 
     def save_derived(self, fold: int, name: str, content: bytes) -> None:
-        write_whole(self._fold(fold) / name, self._key(fold) + b"\n" + content)
+        self._write(self._fold(fold) / name, self._key(fold) + b"\n" + content)
 
     def _key(self, fold: int) -> bytes:
-        return sha256(read_file(self._fold(fold) / "result.json") or b"").encode()
+        return (file_sha256(self._fold(fold) / "result.json") or "").encode()
 
     def results(self, *, thorough: bool = True) -> tuple[list[FoldResult], list[DamagedFileError]]:
         """The results of all folds that are done, in order, and what is damaged."""
         results, damages = [], []
+        experiment = self._known_experiment()
         for path in sorted(self.path.glob("folds/*/result.json")):
             if (fold := self.fold_of(path)) is None:
                 continue
             try:
-                if (result := self.result(fold, thorough=thorough)) is not None:
+                if (result := self._result(fold, experiment, thorough=thorough)) is not None:
                     results.append(result)
             except DamagedFileError as damage:
                 damages.append(damage)
@@ -319,14 +397,14 @@ class RunFolder:
         predictions = io.BytesIO()
         arrays = {name: array for name, array in vars(outcome.arrays).items() if array is not None}
         np.savez_compressed(predictions, **arrays)
-        files = {"predictions.npz": predictions.getvalue(), "model.safetensors": outcome.model}
+        files = dict(zip(SAVED, (predictions.getvalue(), outcome.model), strict=True))
         for name, content in files.items():
-            write_whole(folder / name, content)
+            self._write(folder / name, content)
         record = {
             "result": json.loads(outcome.result.model_dump_json()),
             "files": {name: sha256(content) for name, content in files.items()},
         }
-        write_whole(folder / "result.json", _sealed(record))
+        self._write(folder / "result.json", sealed(record))
         self.tidy(outcome.result.fold)
 
     def checkpoint(self, fold: int) -> bytes | None:
@@ -339,8 +417,7 @@ class RunFolder:
     def progress(self, fold: int) -> FoldProgress | None:
         """How far an unfinished fold has come; None if nobody has begun it."""
         try:
-            said = json.loads(read_file(self._fold(fold) / "progress.json") or b"")
-            return FoldProgress.model_validate(said)
+            return FoldProgress.model_validate(read_json(self._fold(fold) / "progress.json"))
         except (UnseenError, ValueError, TypeError):
             return None
 
@@ -353,7 +430,8 @@ class RunFolder:
             host=socket.gethostname(),
         )
         # losing it to a power cut is no loss, so it need not reach the disk at once
-        write_whole(self._fold(fold) / "progress.json", as_json(progress.model_dump()), sync=False)
+        path = self._fold(fold) / "progress.json"
+        self._write(path, as_json(progress.model_dump()), sync=False)
 
     def discard(self, fold: int) -> None:
         """Forget a fold altogether."""
@@ -363,7 +441,7 @@ class RunFolder:
 
     def discard_result(self, fold: int) -> None:
         """Forget what a fold came to: its result first, so that it is never half there."""
-        for name in ("result.json", "predictions.npz", "model.safetensors", "deep.json"):
+        for name in ("result.json", *SAVED, "deep.json"):
             remove(self._fold(fold) / name)
 
     def tidy(self, fold: int) -> None:
@@ -382,8 +460,11 @@ class RunFolder:
         The system takes the lock back when its holder dies, however that happens.
         """
         folder = self._fold(fold)
+        for path in (folder.parent, folder):
+            if not path.is_dir():
+                remove(path)
         make_folder(folder)
-        lock = filelock.FileLock(folder / "lock")
+        lock = filelock.FileLock(lock_file(folder / "lock"))
         try:
             lock.acquire(blocking=False)
         except filelock.Timeout:
@@ -402,6 +483,15 @@ class RunFolder:
         """The fold that a file belongs to; None if it belongs to none."""
         fold = int(path.parent.name) if path.parent.name.isdecimal() else 0
         return fold if path.parent == self._fold(fold) else None
+
+    def _write(self, path: Path, *pieces: bytes, sync: bool = True) -> None:
+        """Write a file, in the place of whatever is there."""
+        if path.is_dir():
+            remove(path)
+        write_whole(path, *pieces, sync=sync)
+
+    def _measurements_file(self, fold: int) -> Path:
+        return self._fold(fold) / "measurements.jsonl"
 
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"
@@ -431,43 +521,6 @@ class RunFolder:
     @property
     def _environment_file(self) -> Path:
         return self.path / "environment.json"
-
-
-def _sealed(record: dict[str, Any]) -> bytes:
-    """A record with the format, the version that wrote it, and its own hash."""
-    record = {"format": FORMAT, "unseen": version("unseen"), **record}
-    return as_json(record | {"sha256": sha256(as_json(record))})
-
-
-def _unsealed(path: Path, content: bytes, *, format_1_is_sealed: bool = True) -> dict[str, Any]:
-    """A record as it was sealed; damaged where it is none, or where its hash is wrong."""
-    try:
-        record = json.loads(content)
-        if format_1_is_sealed or "format" in record:
-            said = record.pop("sha256")
-            if said != sha256(as_json(record)):
-                raise DamagedFileError(path)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise DamagedFileError(path) from error
-    if not isinstance(record, dict):
-        raise DamagedFileError(path)
-    return record
-
-
-def _upgraded(record: dict[str, Any]) -> dict[str, Any]:
-    """The result of a record; one of format 1 had each measure as a field of its own."""
-    _refuse_later_format(record)
-    result: dict[str, Any] = dict(record["result"])
-    if "format" not in record:
-        result.pop("curve", None)
-        names = ("test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one")
-        result["measures"] = {name: result.pop(name) for name in names}
-    return result
-
-
-def _refuse_later_format(record: dict[str, Any]) -> None:
-    if record.get("format", 1) > FORMAT:
-        raise ValueError(f"a later format, {record['format']}")
 
 
 def _as_line(measurement: Measurement) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from unseen.experiments.posing import PosedProblem
 from unseen.insight.error_parts import ErrorParts
 from unseen.insight.statistics import Spread, spread
 
@@ -29,20 +30,28 @@ class MeanProbe:
     places: tuple[Spread, ...]
 
 
-def deep_of(kept: bytes | None) -> DeepFold | None:
-    """What was kept of a fold; None if nothing was, or it cannot be read."""
+def deep_of(kept: bytes | None, posed: PosedProblem, fold: int) -> DeepFold | None:
+    """What was kept of a fold; None if nothing was, or it is not about this fold."""
     if kept is None:
         return None
     try:
-        return DeepFold.model_validate_json(kept)
+        deep = DeepFold.model_validate_json(kept)
     except ValidationError:
         return None
+    unseen, places = {*posed.unseen(fold).tolist()}, posed.combinations.digits.shape[1]
+    parts = [*(each.misread for each in deep.by_row.values()), *deep.probes.values()]
+    is_of_fold = deep.by_row and deep.by_row.keys() <= unseen and deep.images >= 2
+    return deep if is_of_fold and all(len(each) == places for each in parts) else None
 
 
 def mean_probes(folds: Sequence[DeepFold | None]) -> tuple[MeanProbe, ...]:
     """The probes of all folds, layer by layer; empty where a fold has none."""
     known = [fold.probes for fold in folds if fold is not None]
-    if not known or len(known) < len(folds):
+    if (
+        not known
+        or len(known) < len(folds)
+        or any(each.keys() != known[0].keys() for each in known)
+    ):
         return ()
     return tuple(
         MeanProbe(layer, tuple(map(spread, zip(*(probes[layer] for probes in known), strict=True))))

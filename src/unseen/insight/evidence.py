@@ -12,6 +12,7 @@ from unseen.experiments.fold import FoldArrays, FoldResult
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import PosedProblem, pose
 from unseen.experiments.run_folder import RunFolder
+from unseen.files import DamagedFileError
 from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
 from unseen.problem.symbols import symbols_sha256
 
@@ -44,30 +45,26 @@ class Evidence:
 def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]) -> Evidence:
     """Read these folds of a run."""
     posed = pose(experiment.problem)
-    same_symbols = folder.recorded_symbols() in (None, symbols_sha256(experiment.problem.symbols))
+    recorded = folder.recorded_symbols()
+    changed = UnseenError(
+        f"the symbols in {experiment.problem.symbols} are no longer those that "
+        f"{folder.path.name} was run with; put them back to see what it shows"
+    )
+    if recorded not in (None, symbols_sha256(experiment.problem.symbols)):
+        raise changed
     folds = []
     for result in results:
         seen = np.ones(len(posed.combinations.digits), np.bool_)
         seen[posed.unseen(result.fold)] = False
-        arrays = folder.arrays(result.fold)
-        if not (same_symbols and _shows(posed, arrays)):
-            raise UnseenError(
-                f"the symbols in {experiment.problem.symbols} are no longer those that "
-                f"{folder.path.name} was run with; put them back to see what it shows"
-            )
-        measurements = tuple(folder.measurements(result.fold))
-        deep = deep_of(folder.derived(result.fold, DEEP_FILE))
+        try:
+            arrays = folder.arrays(result.fold, experiment)
+        except DamagedFileError as damage:
+            raise damage if recorded else changed from damage
+        measurements = tuple(
+            each
+            for each in folder.measurements(result.fold)
+            if each.epochs <= experiment.training.epochs
+        )
+        deep = deep_of(folder.derived(result.fold, DEEP_FILE), posed, result.fold)
         folds.append(FoldEvidence(result, arrays, seen, measurements, deep))
     return Evidence(folder, experiment, posed, tuple(folds))
-
-
-def _shows(posed: PosedProblem, arrays: FoldArrays) -> bool:
-    """Whether the images of a fold's samples still show the digits of their combinations."""
-    labels, table = posed.bank.test.labels, posed.combinations
-    images, rows = arrays.images, arrays.combination
-    return (
-        images.max() < len(labels)
-        and rows.max() < len(table.digits)
-        and np.array_equal(labels[images], table.digits[rows])
-        and np.array_equal(table.answers[rows], arrays.answer)
-    )

@@ -12,7 +12,7 @@ from importlib.resources import files
 from unseen.errors import UnseenError
 from unseen.experiments.find_runs import list_runs
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.statistics import Spread, spread
+from unseen.insight.statistics import Spread, measures_of, spread
 from unseen.learning.baselines import BASELINES
 from unseen.problem.settings import Problem
 from unseen.problem.symbols import MNIST_BANK_SHA256, symbols_sha256
@@ -78,7 +78,7 @@ def _baseline(run: RunFolder, asked: Question) -> tuple[str, ByFold]:
         symbols = run.recorded_symbols() or symbols_sha256(other.problem.symbols)
         if different_settings(asked, question(other.problem, symbols)):
             return "", {}
-        return name, {each.fold: each.measures for each in run.results(thorough=False)[0]}
+        return name, {each.fold: measures_of(each) for each in run.results(thorough=False)[0]}
     except UnseenError:
         return "", {}
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unseen.errors import printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
 from unseen.experiments.measuring import Measurement
+from unseen.experiments.posing import QUADRANTS
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import MeanProbe, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
@@ -21,7 +23,6 @@ from unseen.learning.metrics import METRICS, Metric
 from unseen.problem.samples import Combinations
 
 BOOTSTRAP_DRAWS = 10_000_000
-QUADRANTS = ("seen_train", "seen_test", "unseen_train", "unseen_test")
 BAND = (0.05, 0.95)
 
 
@@ -102,7 +103,7 @@ def sum_up(evidence: Evidence) -> Summary:
     digits = evidence.posed.combinations.digits
     return Summary(
         folder=evidence.folder,
-        run=evidence.folder.label,
+        run=printable(evidence.folder.label),
         experiment=experiment,
         question=asked,
         results=tuple(results),

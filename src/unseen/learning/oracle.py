@@ -6,7 +6,7 @@ many symbols as the preset `best` does. No fold changes it: a run trains it once
 
 import io
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import filelock
@@ -17,11 +17,12 @@ from torch import nn
 from torch.nn import functional
 
 from unseen.errors import UnseenError
-from unseen.files import DamagedFileError, make_folder, read_checked, remove, write_checked
+from unseen.files import lock_file, make_folder, read_checked, remove, write_checked
 from unseen.learning.distortion import distort
 from unseen.learning.evaluation import EVALUATION_BATCH, to_input
 from unseen.learning.models import symbol_encoder
 from unseen.learning.optimizers import muon, one_cycle
+from unseen.learning.stepwise import Optimizer
 from unseen.learning.training import seeded, set_learning_rate
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
@@ -74,16 +75,23 @@ def fit_oracle(
     with nullcontext() if shared is None else _locked(shared):
         height, width = symbols.images.shape[1:]
         streams = Streams(seed, fold=0)
-        with seeded(streams.integer("oracle"), CPU):
-            classifier = symbol_encoder(height, width, codes=len(labels))
-        optimizer = muon(classifier.parameters(), RATE)
+
+        def start() -> tuple[nn.Module, Optimizer]:
+            with seeded(streams.integer("oracle"), CPU):
+                classifier = symbol_encoder(height, width, codes=len(labels))
+            return classifier, muon(classifier.parameters(), RATE)
+
+        classifier, optimizer = start()
         done = 0
-        with suppress(DamagedFileError):  # it is trained anew
+        try:
             if shared is not None and (saved := read_checked(shared)) is not None:
                 state = torch.load(io.BytesIO(saved), weights_only=True)
                 classifier.load_state_dict(state["classifier"])
                 optimizer.load_state_dict(state["optimizer"])
-                done = state["epochs"]
+                done = range(EPOCHS + 1)[state["epochs"]]
+        except Exception:  # damaged, or of something else: it is trained anew
+            classifier, optimizer = start()
+            remove(shared) if shared is not None else None
         for epoch in range(done, EPOCHS):
             yield epoch / EPOCHS
             with seeded(streams.integer("oracle distortion", epoch), CPU):
@@ -107,7 +115,7 @@ def fit_oracle(
 def _locked(shared: Path) -> Iterator[None]:
     """Hold the file, waiting for whoever has it; what a killed process left of it is removed."""
     make_folder(shared.parent)
-    lock = filelock.FileLock(f"{shared}.lock")
+    lock = filelock.FileLock(lock_file(shared.with_name(f"{shared.name}.lock")))
     try:
         lock.acquire()
     except OSError as error:

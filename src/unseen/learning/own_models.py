@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -14,12 +15,14 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from unseen.errors import SettingError, UnseenError, first_line, is_out_of_memory
+from unseen.files import open_regular
 from unseen.learning.models import classes_in
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
 from unseen.learning.training import TrainingState, step_down
 
+LARGEST_SOURCE_BYTES = 16 * 1024**2  # of a file of code
 MOST_TRIED = 64  # pictures at once, where a run will show more
 
 
@@ -91,7 +94,8 @@ def own_sha256(model: str) -> str:
     """What a model's file holds."""
     path = Path(model.rpartition(":")[0])
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with open_regular(path, LARGEST_SOURCE_BYTES) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
 
@@ -99,7 +103,7 @@ def own_sha256(model: str) -> str:
 def _load(model: str) -> Any:
     file, _, name = model.rpartition(":")
     path = Path(file)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise SettingError("model", model, f"needs a file {path}, as file.py:Class; there is none")
     spec = importlib.util.spec_from_file_location(f"unseen_own_{path.stem}", path)
     assert spec is not None

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from unseen.errors import SettingError, unknown
 from unseen.learning.losses import LOSSES
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
-from unseen.settings import Frozen, as_value_error, known
+from unseen.settings import Frozen, PathText, as_value_error, known
 
 
 def _known_model(model: str) -> str:
@@ -28,7 +28,7 @@ def _known_model(model: str) -> str:
 class Training(Frozen):
     """How it is learnt."""
 
-    model: Annotated[str, AfterValidator(_known_model)] = Field(
+    model: Annotated[PathText, AfterValidator(_known_model)] = Field(
         "lenet5-strided", description="Network or baseline; or file.py:Class, your own"
     )
     epochs: int = Field(1, ge=1, le=1_000_000, description="Passes over the training samples")

@@ -30,6 +30,10 @@ PARTS_PER_EPOCH = 20
 PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5
 
 
+class CheckpointError(UnseenError):
+    """A checkpoint of something else than the training that it should go on with."""
+
+
 @dataclass
 class TrainingState:
     """A network on its way: all that has to be kept to go on later with the same bits.
@@ -52,16 +56,15 @@ class TrainingState:
         return buffer.getvalue()
 
     def restore(self, saved: bytes) -> None:
+        """Go on from what was saved; a CheckpointError leaves the state half restored."""
         try:
             parts = torch.load(io.BytesIO(saved), weights_only=True)
             self.model.load_state_dict(parts["model"])
             self.optimizer.load_state_dict(parts["optimizer"])
-            self.losses, self.seconds = parts["losses"], parts["seconds"]
-            self.weights_sum = parts["weights_sum"]
+            self.losses, self.seconds = [*map(float, parts["losses"])], float(parts["seconds"])
+            self.weights_sum = {**parts["weights_sum"]}
         except Exception as error:
-            raise UnseenError(
-                f"a checkpoint does not fit its network ({error}); start the fold anew"
-            ) from error
+            raise CheckpointError(f"a checkpoint does not fit its network: {error}") from error
 
     def average_weights(self, epochs: int, *, last: bool) -> None:
         """Add the weights to their sum; after the last of some epochs, take on their mean."""

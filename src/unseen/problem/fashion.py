@@ -17,7 +17,7 @@ from urllib.request import urlopen
 from platformdirs import user_cache_path
 
 from unseen.errors import UnseenError
-from unseen.files import make_folder, sha256, write_whole
+from unseen.files import make_folder, open_regular, sha256, write_whole
 from unseen.problem.symbols import SymbolBank, published_bank
 
 # of the raw bytes, as for MNIST
@@ -93,7 +93,7 @@ def _paths(folder: Path) -> dict[str, Path]:
 def _is_kept(name: str, path: Path) -> bool:
     """Whether the file is there and is the published one."""
     try:
-        with path.open("rb") as packed:
+        with open_regular(path, LARGEST_DOWNLOAD_BYTES) as packed:
             return _raw_sha256(packed) == FASHION_SHA256[name]
     except (OSError, _MirrorError):
         return False

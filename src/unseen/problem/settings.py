@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from unseen.settings import Frozen, as_value_error, known
+from unseen.settings import Frozen, PathText, as_value_error, known
 
 PAPER_SPLIT_SEED = 376483  # of the authors' notebook
 DEVELOPMENT_SPLIT_SEED = 1
@@ -30,7 +30,7 @@ class Problem(Frozen):
         "add", description="What to compute: a name, or an expression such as 'a*b + 2'"
     )
     length: int = Field(2, ge=1, le=20, description="Symbols side by side in a picture")
-    symbols: str = Field("mnist", description="Symbol set, or a folder of four IDX files")
+    symbols: PathText = Field("mnist", description="Symbol set, or a folder of four IDX files")
     split: Annotated[str, known("split", _splits)] = Field(
         "random", description="Which combinations are unseen; or a file that lists them"
     )

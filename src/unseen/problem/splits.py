@@ -6,6 +6,7 @@ fold, in order. Its docstring says what the folds are.
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError, unknown
+from unseen.files import open_regular
 from unseen.problem.operations import SIGN_LABELS, spelled
 from unseen.problem.samples import Combinations
 
 MOST_COMBINATIONS = 1_000_000
 MOST_UNSEEN_SHARE = 0.9
 MOST_FOLDS = 10_000
-LARGEST_LIST_BYTES = 10_000_000
+LARGEST_LIST_BYTES = 5_000_000
 
 Rows = NDArray[np.intp]
 Combination = tuple[int, ...]
@@ -222,15 +224,12 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
     Each once and in order, so that a list is the same run however it was written.
     """
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_LIST_BYTES + 1)
-        text = content.decode("utf-8-sig")
+        with open_regular(path, LARGEST_LIST_BYTES) as file:
+            text = file.read().decode("utf-8-sig")
     except OSError as error:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnseenError(f"{path} is no text file; give one combination a line, as 3 4") from error
-    if len(content) > LARGEST_LIST_BYTES:
-        raise UnseenError(f"{path} is larger than any list of combinations")
     combinations: set[Combination] = set()
     for number, line in enumerate(text.splitlines(), start=1):
         written = line.partition("#")[0].strip(" \t()[]")
@@ -260,7 +259,7 @@ def find_split(
     if not isinstance(split, str | Path):
         try:
             found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
         if not found:
             raise UnseenError("the list of unseen combinations is empty")
@@ -268,9 +267,9 @@ def find_split(
     if (split := str(split)) in SPLITS:
         return split, ()
     path = Path(split)
-    if path.is_file():
+    if os.path.isfile(path):  # which is so of no name that is too long
         return LISTED, read_combinations(path)
-    if split and path.exists():
+    if split and os.path.exists(path):
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
     raise unknown("split", split, [*SPLITS, "a file of combinations"], place="file")

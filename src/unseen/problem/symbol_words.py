@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from unseen.files import open_regular
+
 NAMES_FILE = "names.txt"  # in a folder of one's own: a line for each label, from 0 on
 LARGEST_NAMES_BYTES = 64 * 1024
 LONGEST_NAME = 40
@@ -35,9 +37,8 @@ def symbol_words(symbols: str) -> SymbolWords:
 
 def _listed_names(path: Path) -> tuple[str, ...]:
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST_NAMES_BYTES:
-            return ()
-        lines = path.read_text("utf-8", errors="replace").splitlines()
+        with open_regular(path, LARGEST_NAMES_BYTES) as file:
+            lines = file.read().decode(errors="replace").splitlines()
     except (OSError, ValueError):  # names are a help to the reader, no part of the symbols
         return ()
     # what a terminal would take for a command is left out

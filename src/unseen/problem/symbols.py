@@ -1,6 +1,7 @@
 """Symbol banks: images of the digits, in train and in test handwriting."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError, unknown
-from unseen.problem.idx import Bytes, read_idx
+from unseen.problem.idx import LARGEST_FILE_BYTES, IdxFile, open_idx
 
 # of the raw bytes: another gzip of the same file is still the same file
 MNIST_SHA256 = {
@@ -147,15 +148,24 @@ def _find_file(folder: Path, name: str) -> Path:
 
 
 def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
-    """The bank of four files named as MNIST's are, and the sum of each file."""
+    """The bank of four files named as MNIST's are, and the sum of each file.
+
+    What their headers promise is compared before anything else is read or unpacked.
+    """
+    opened = {
+        name: open_idx(path, dimensions=3 if "images" in name else 1)
+        for name, path in paths.items()
+    }
+    _check_headers(opened)
     arrays, sums = {}, {}
-    for name, path in paths.items():
-        sums[name], arrays[name] = read_idx(path, dimensions=3 if "images" in name else 1)
-    train, test = (_half(half, arrays, paths) for half in ("train", "t10k"))
+    for name, file in opened.items():
+        sums[name], arrays[name] = file.read()
+    train, test = (
+        SymbolImages(images, arrays[labels_file(name)], np.arange(len(images)))
+        for name, images in arrays.items()
+        if "images" in name
+    )
     folder = next(iter(paths.values())).parent
-    if train.images.shape[1:] != test.images.shape[1:]:
-        sizes = ("{} × {}".format(*half.images.shape[1:]) for half in (train, test))
-        raise UnseenError("{}: training images are {}, test images {}".format(folder, *sizes))
     for label in sorted({*train.values} ^ {*test.values}):
         half = "test" if label in train.values else "training"
         raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
@@ -163,15 +173,27 @@ def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
     return SymbolBank(train, test, combined_sha256(sums)), sums
 
 
-def _half(half: str, arrays: dict[str, Bytes], paths: dict[str, Path]) -> SymbolImages:
-    images_file, labels_file = f"{half}-images-idx3-ubyte", f"{half}-labels-idx1-ubyte"
-    images, labels = arrays[images_file], arrays[labels_file]
-    if len(images) != len(labels):
-        raise UnseenError(
-            f"{paths[images_file]} has {len(images):,} images, but "
-            f"{paths[labels_file]} has {len(labels):,} labels"
-        )
-    return SymbolImages(images, labels, np.arange(len(images)))
+def _check_headers(files: Mapping[str, IdxFile]) -> None:
+    """Refuse files that do not belong together, by their headers."""
+    images = {name: file for name, file in files.items() if "images" in name}
+    for name, file in images.items():
+        labels = files[labels_file(name)]
+        if file.shape[0] != labels.shape[0]:
+            raise UnseenError(
+                f"{file.path} has {file.shape[0]:,} images, but "
+                f"{labels.path} has {labels.shape[0]:,} labels"
+            )
+    train, test = images.values()
+    if train.shape[1:] != test.shape[1:]:
+        sizes = ("{} × {}".format(*file.shape[1:]) for file in (train, test))
+        fault = "{}: training images are {}, test images {}"
+        raise UnseenError(fault.format(train.path.parent, *sizes))
+    if sum(math.prod(file.shape) for file in files.values()) > LARGEST_FILE_BYTES:
+        raise UnseenError(f"{train.path.parent} holds more images than is sensible")
+
+
+def labels_file(images_file: str) -> str:
+    return images_file.replace("images-idx3", "labels-idx1")
 
 
 def combined_sha256(sums: dict[str, str]) -> str:

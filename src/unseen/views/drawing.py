@@ -33,6 +33,7 @@ INK, FAINT, BLUE, ORANGE, GREEN, PINK = COLOURS.values()
 SERIES = (BLUE, ORANGE, GREEN, PINK)
 STYLE: dict[Any, Any] = {
     "font.size": 9,
+    "text.parse_math": False,  # a name with two $ in it is no formula
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,

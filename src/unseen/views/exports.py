@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from unseen.errors import printable
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
@@ -92,7 +93,8 @@ def as_csv(summary: Summary) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEADINGS)
     for row in (*_results(summary), *_insights(summary), *_structure(summary)):
-        writer.writerow([*row, *[""] * (len(CSV_HEADINGS) - len(row))])
+        cells = (printable(cell) if isinstance(cell, str) else cell for cell in row)
+        writer.writerow([*cells, *[""] * (len(CSV_HEADINGS) - len(row))])
     return file.getvalue()
 
 
@@ -146,4 +148,4 @@ def _structure(summary: Summary) -> Iterator[Row]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))

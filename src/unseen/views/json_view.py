@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from unseen.errors import printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
 from unseen.insight.statistics import measures_of, over_folds
@@ -28,7 +29,7 @@ def run_json(
     """All that the tables say, how each fold learnt and what was unseen, and what it shows."""
     curves = [()] * len(results) if summary is None else summary.measurements
     document = {
-        "run": str(path),
+        "run": printable(str(path)),
         "experiment": experiment,
         "folds": [
             {"fold": result.fold, "unseen": result.unseen, **measures_of(result)}

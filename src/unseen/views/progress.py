@@ -20,6 +20,7 @@ from unseen.experiments.events import (
 )
 from unseen.streams import LossyStream
 from unseen.views.leakage_text import format_leakage
+from unseen.views.terminal import PlainConsole
 from unseen.views.words import format_percent
 
 
@@ -31,7 +32,7 @@ def watch(
     started: Callable[[Started], None] = lambda event: None,
 ) -> None:
     """Follow a session to its end, and close it whatever happens here."""
-    console = console or Console(file=cast(TextIO, LossyStream(sys.stderr)))
+    console = console or PlainConsole(file=cast(TextIO, LossyStream(sys.stderr)))
     display = SessionDisplay(console, quiet=quiet)
     with closing(events), display.bars:
         for event in events:
@@ -49,9 +50,9 @@ class SessionDisplay:
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self.bars = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[said]}"),
+            TextColumn("{task.fields[said]}", markup=False),
             TimeRemainingColumn(),
             TextColumn("left"),
             console=console,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from unseen.errors import printable
 from unseen.experiments.differences import changes, differences
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.presets import PRESETS
@@ -58,7 +59,7 @@ def command_of(
     words = ["unseen", "run", experiment.name, *options_of(settings)]
     words += ["--folds", format_folds(folds)] if folds else []
     words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []
-    return shlex.join([*words, *more])
+    return printable(shlex.join([*words, *more]))
 
 
 def repeat_command(summary: Summary, *more: str) -> str | None:
@@ -84,7 +85,8 @@ def deep_command(summary: Summary) -> str:
         experiment, runs_dir = without_folders(experiment), Path(runs_dir.resolve().name)
     words = ["unseen", "report", summary.run, "--deep"]
     words += ["--model", experiment.training.model] if is_own(experiment.training.model) else []
-    return shlex.join(words + (["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []))
+    words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []
+    return printable(shlex.join(words))
 
 
 def without_folders(experiment: Experiment) -> Experiment:

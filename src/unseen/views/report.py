@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 from PIL import Image
 
+from unseen.errors import printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.run_folder import SYMBOLS_SUM, RunFolder
 from unseen.files import write_whole
@@ -79,7 +80,7 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
 def write_report(evidence: Evidence, summary: Summary, output: Path | None = None) -> Path:
     """Write the page of a run, by default into its folder; returns where it is."""
     path = output or evidence.folder.report_file
-    write_whole(path, render_report(evidence, summary).encode())
+    write_whole(path, printable(render_report(evidence, summary), but="\n").encode())
     return path
 
 
@@ -155,7 +156,7 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
     recorded = {name: said for name, said in folder.environment().items() if name not in PRIVATE}
     experiment = without_folders(summary.experiment)
     return {
-        "run": folder.path.name,
+        "run": folder.path.absolute().name,
         "seed": str(experiment.seed),
         "split seed": str(experiment.problem.split_seed),
         "symbols": experiment.problem.symbols,

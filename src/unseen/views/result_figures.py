@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unseen.insight.summary import QUADRANTS, Summary
+from unseen.experiments.posing import QUADRANTS
+from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
 from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import (

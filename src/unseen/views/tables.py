@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import read_experiments
 from unseen.experiments.fold import FoldResult
@@ -48,7 +48,7 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     problem, training = experiment.problem, experiment.training
     parameters = f", {results[0].parameters:,} parameters" if results else ""
     folds = "development fold" if problem.development else "fold"
-    return (
+    return printable(
         f"{experiment.name}: {problem.operation}, {problem.length} × {problem.symbols}, split "
         f"{problem.split}; model {training.model} ({sight(training.model)}{parameters}), "
         f"{format_count(training.epochs, 'epoch')}; {format_count(len(results), folds)}, "
@@ -134,13 +134,13 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             experiment = run.experiment()
             results, _ = run.results(thorough=False)
         except UnseenError as error:
-            table.add_row(Text(run.label), Text(str(error)))
+            table.add_row(Text(printable(run.label)), Text(printable(str(error))))
             continue
         preset = f"{experiment.name} " if run.name() else ""
         ours = over_folds(results)
         table.add_row(
-            Text(run.label),
-            Text(preset + settings.get(run, "")),
+            Text(printable(run.label)),
+            Text(printable(preset + settings.get(run, ""))),
             str(len(results)),
             *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
         )

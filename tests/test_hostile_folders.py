@@ -1,0 +1,124 @@
+"""What a folder can do to the program: it is told so in a line, and whole runs stay in sight."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import write_idx, write_symbols
+from made_up_runs import made_up_run
+from test_versions import sealed
+
+import unseen
+from unseen.cli import command
+from unseen.errors import SettingError, UnseenError, printable
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
+from unseen.files import DamagedFileError, read_file
+from unseen.problem.symbols import from_folder
+
+FORMAT_1 = Path(__file__).parent / "data/format-1"
+
+
+@pytest.fixture
+def experiment(symbols: Path) -> Experiment:
+    return PRESETS["fast"]().vary(symbols=symbols, samples=6, test_samples=4)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, experiment: Experiment) -> RunFolder:
+    return made_up_run(tmp_path / "runs", experiment, folds=[1])
+
+
+def alter(path: Path, **training: object) -> None:
+    """Other settings, and a right hash where there was one."""
+    record = json.loads(path.read_bytes())
+    record.get("experiment", record)["training"] |= training
+    path.write_bytes(sealed(record) if "format" in record else json.dumps(record).encode())
+
+
+@pytest.mark.parametrize(
+    "training", [{"epochs": 7}, {"model": "paper"}, {"model": "/tmp/nowhere.py:Net"}]
+)
+def test_settings_that_a_folder_is_not_named_for_are_damage_and_run_anew(
+    folder: RunFolder, experiment: Experiment, training: dict
+):
+    path = folder.path / "experiment.json"
+    alter(path, **training)
+    with pytest.raises(DamagedFileError, match="not those that its folder is named for"):
+        folder.experiment()
+    assert folder.create(experiment) == path
+    assert folder.experiment() == experiment
+
+
+def test_the_settings_of_the_first_version_are_checked_too(tmp_path: Path):
+    shutil.copytree(FORMAT_1, tmp_path / "runs")
+    for run in (tmp_path / "runs").iterdir():
+        assert RunFolder(run).experiment()
+        alter(run / "experiment.json", epochs=7)
+        with pytest.raises(DamagedFileError, match="is named for"):
+            RunFolder(run).experiment()
+
+
+def test_a_folder_with_another_name_is_believed(folder: RunFolder, experiment: Experiment):
+    renamed = folder.path.rename(folder.path.with_name("my best run"))
+    assert RunFolder(renamed).experiment() == experiment
+
+
+def test_settings_of_another_version_with_another_fingerprint_are_left_alone(folder: RunFolder):
+    path = folder.path / "experiment.json"
+    record = json.loads(path.read_bytes())
+    record["experiment"]["training"]["epochs"] = 7
+    path.write_bytes(sealed(record | {"unseen": "9.9"}))
+    with pytest.raises(UnseenError, match=r"another version, unseen 9\.9"):
+        folder.refuse_other_versions()
+
+
+@pytest.mark.parametrize("setting", ["symbols", "model"])
+def test_a_path_that_is_no_utf_8_is_refused_before_anything_is_run(tmp_path: Path, setting: str):
+    odd = tmp_path / os.fsdecode(b"odd\xff")
+    write_symbols(odd)
+    (odd / "net.py").write_text("")
+    value = odd if setting == "symbols" else f"{odd / 'net.py'}:Net"
+    with pytest.raises(SettingError, match="is no valid UTF-8"):
+        unseen.run("fast", **{setting: value}, runs_dir=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_runs_folder_that_is_no_utf_8_can_be_used(tmp_path: Path, experiment, capsys):
+    runs = tmp_path / os.fsdecode(b"odd\xff\x1b[31m")
+    made_up_run(runs, experiment, folds=[1])
+    for arguments in (["runs"], ["show", "fast"], ["show", "fast", "--json"], ["report", "fast"]):
+        assert command([*arguments, "--runs-dir", str(runs)]) == 0
+        said = capsys.readouterr().out
+        assert printable(said, but="\n") == said
+        said.encode()
+
+
+def test_a_pipe_is_not_waited_for_and_a_device_not_read(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    (tmp_path / "large").touch()
+    os.truncate(tmp_path / "large", 10**10)
+    for name in ("pipe", "link", "large", "."):
+        with pytest.raises(DamagedFileError):
+            read_file(tmp_path / name)
+    assert read_file(tmp_path / "nothing") is None
+
+
+def test_counts_of_symbols_are_compared_before_images_are_unpacked(symbols: Path):
+    images = symbols / "train-images-idx3-ubyte"
+    images.write_bytes(bytes([0, 0, 8, 3, 0, 8, 0, 0, 0, 0, 0, 28, 0, 0, 0, 28]))
+    with pytest.raises(UnseenError, match="has 524,288 images, but"):
+        from_folder(symbols)
+    write_idx(images, [[[1]]])
+    with pytest.raises(UnseenError, match="has 1 images, but"):
+        from_folder(symbols)
+
+
+def test_a_name_is_no_markup(folder: RunFolder, capsys):
+    renamed = folder.path.rename(folder.path.with_name("[red] [bold]a\nb"))
+    assert command(["runs", "--runs-dir", str(renamed.parent)]) == 0
+    assert "[red] [bold]a\\nb" in capsys.readouterr().out
