@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from unseen.experiments.events import (
     event_json,
 )
 from unseen.experiments.presets import fast
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.session import FoldFollower
 from unseen.insight.comparison import compare_runs
 from unseen.learning.metrics import METRICS, Metric
 from unseen.views.comparisons import comparison_json, comparison_table
@@ -52,7 +55,7 @@ def ran(tmp_path_factory) -> tuple[unseen.Run, list, Path]:
     symbols = write_symbols(here / "symbols")
     events: list = []
     run = unseen.run(
-        "fast", operation="subtract", symbols=symbols, folds=[2, 1], runs_dir=here / "runs",
+        "fast", operation="subtract", symbols=symbols, folds="1-2", jobs=2, runs_dir=here / "runs",
         on_event=events.append, **SETTINGS,
     )  # fmt: skip
     return run, events, here
@@ -92,12 +95,57 @@ def test_its_events_are_few_typed_and_plain(ran):
     assert [event.measurement for event in measured] == ran[0].measurements(1)
 
 
+def test_a_run_is_followed_by_its_name(ran):
+    run, events, here = ran
+    followed = [*unseen.follow(run.name, runs_dir=here / "runs", timeout=0.3)]
+    assert followed[0] == Started(str(run.folder.path), (1, 2), 1)
+    assert followed[-1] == Ended((1, 2), ())
+    assert {*map(repr, followed)} <= {*map(repr, events)}
+    (first, *_) = (each.measurement for each in followed if isinstance(each, Measured))
+    assert [*run.results[0].unseen[0]] in first.combinations  # it names its pairs
+    with pytest.raises(UnseenError, match="no run 'nothing'"):
+        unseen.follow("nothing", runs_dir=here / "runs")
+
+
+def test_following_ends_where_nobody_works(ran, monkeypatch):
+    run, began = ran[0], time.monotonic()
+    assert [*unseen.follow(run, [1, 7], timeout=0.3)][-1] == Ended((1,), (7,))
+    assert time.monotonic() - began < 5
+    with run.folder.hold(2):
+        assert run.folder.is_held(2)
+    assert not run.folder.is_held(2)
+    answers = [False, False, True]  # of folds 1 and 2, from the last
+    monkeypatch.setattr(RunFolder, "is_held", lambda *_: answers.pop())
+    assert [*unseen.follow(run, "3,7", timeout=0)][-1] == Ended((), (3, 7))
+    assert not answers, "it ended though a process held a fold"
+
+
+def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
+    run = ran[0]
+    folder, (one, two, *_) = RunFolder(tmp_path), run.measurements(1)
+    follower = FoldFollower(folder, 1)
+
+    def news(*measurements, first):
+        with folder.hold(1):
+            for place, each in enumerate(measurements):
+                folder.add_measurement(1, each, first=first and place == 0)
+        return [event.measurement for event in follower.news()]
+
+    assert news(one, two, first=True) == [one, two]
+    assert news(first=False) == []
+    again = replace(one, seconds=one.seconds + 1)
+    assert news(again, first=True) == [again]
+    assert news(two, first=False) == [two]
+
+
 def test_a_frame_has_a_row_per_fold_or_per_combination(ran):
     pandas = pytest.importorskip("pandas")
     run = ran[0]
     assert isinstance(run.measures.to_frame(), pandas.DataFrame)
     assert len(run.measures.to_frame()) == 2
     assert len(run.measures.to_frame(by="combination")) == 20
+    with pytest.raises(UnseenError, match="by='combinations' must be 'fold' or 'combination'"):
+        run.measures.to_frame("combinations")
 
 
 def test_without_pandas_a_frame_says_what_is_missing(ran, monkeypatch):
@@ -114,10 +162,24 @@ def test_a_network_answers_as_it_did(ran):
     both = [run.predict(pictures, fold=fold) for fold in (1, 2)]
     assert run.predict(pictures) == pytest.approx(np.mean(both, axis=0), abs=1e-5)
     assert run.predict(pictures[0]).shape == (1,)
+    assert np.array_equal(run.predict(pictures[:, None]), run.predict(pictures))
     assert sum(p.numel() for p in run.network(1).parameters()) == run.results[0].parameters
     for wrong in (pictures[:, :, :28], pictures[0, 0], np.full((1, 28, 56), "x")):
         with pytest.raises(UnseenError, match=r"must be of shape \(n, 28, 56\)"):
             run.predict(wrong)
+    for wrong in (np.nan, 300, -1):
+        with pytest.raises(UnseenError, match=f"from 0 to 255; these go from {float(wrong)} to"):
+            run.predict(np.full((1, 28, 56), float(wrong)))
+    for ask in (run.network, lambda fold: run.predict(pictures, fold)):
+        with pytest.raises(UnseenError, match="fold 7 is not done; done: 1, 2"):
+            ask(7)
+
+
+def test_networks_of_a_later_version_are_refused(ran, monkeypatch):
+    monkeypatch.setattr("unseen.experiments.run_folder.FORMAT", 1)
+    for ask in (ran[0].network, lambda fold: ran[0].predict(np.zeros((28, 56)), fold)):
+        with pytest.raises(UnseenError, match="was made by another version"):
+            ask(1)
 
 
 def test_a_run_on_disk_is_the_same(ran):
@@ -125,6 +187,8 @@ def test_a_run_on_disk_is_the_same(ran):
     for loaded in (unseen.load(run.name, here / "runs"), unseen.load(here / "runs" / run.name)):
         assert loaded.measures == run.measures
         assert str(loaded) == str(run)
+    with pytest.raises(UnseenError, match="run=3 is no path"):
+        unseen.load(3)
     with pytest.raises(UnseenError, match="no run 'nothing'"):
         unseen.load("nothing", here / "runs")
 
@@ -144,13 +208,26 @@ def test_what_was_run_is_not_run_again(ran):
         ({"unseen": 95}, "unseen=95 must be from 1 to 90"),
         ({"operation": "a +"}, "no arithmetic expression"),
         ({"colour": "red"}, "unknown setting 'colour'"),
+        ({"samples": "x"}, "samples='x' must be a whole number"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0 must be greater than 0$"),
+        ({"scale_answers": "maybe"}, "scale_answers='maybe' must be True or False"),
+        ({"operation": 3}, "operation=3 must be a text"),
+        ({"fold": 1}, "unknown setting 'fold' .did you mean 'folds'.*jobs.*restart.*runs_dir"),
         ({"folds": [0]}, "folds=0 does not exist"),
+        ({"folds": []}, "folds=\\[\\] names no fold"),
+        ({"folds": 1.5}, "folds=1.5 must be like 3"),
+        ({"jobs": 0}, "jobs=0 must be a whole number, at least 1"),
+        ({"jobs": "2"}, "jobs='2' must be a whole number"),
+        ({"engine": 2}, "engine=2 is no .*Executor; jobs=2"),
+        ({"runs_dir": 3}, "runs_dir=3 is no path"),
+        ({"experiment": 3}, "unknown preset '3'; known: .*fast"),
+        ({"experiment": None}, "unknown preset 'None'"),
         ({"split": [(1, 2, 3)]}, "no combination"),
     ],
 )
 def test_bad_settings_are_refused_in_the_words_of_the_call(tmp_path, settings, words):
     with pytest.raises(UnseenError, match=words) as refusal:
-        unseen.run("fast", runs_dir=tmp_path / "runs", **settings)
+        unseen.run(**{"experiment": "fast", "runs_dir": tmp_path / "runs"} | settings)
     assert "--" not in str(refusal.value)
     assert not (tmp_path / "runs").exists()
 

@@ -173,7 +173,7 @@ BAD_INPUT = {
     "--epochs 0 must be at least 1": ["--epochs", "0"],
     "--epochs -3 must be at least 1": ["--epochs", "-3"],
     "--learning-rate nan must be a finite number": ["--learning-rate", "nan"],
-    "--learning-rate 0.0 must be greater than 0.0": ["--learning-rate", "0"],
+    "--learning-rate 0 must be greater than 0": ["--learning-rate", "0"],
     "--samples 0 must be at least 1": ["--samples", "0"],
     "--test-samples -1 must be at least 1": ["--test-samples", "-1"],
     "--batch-size 0 must be at least 1": ["--batch-size", "0"],

@@ -3,12 +3,13 @@
 import json
 import shlex
 
+import numpy as np
 import pytest
 from conftest import unseen
 
 from unseen.cli import app
-from unseen.commands.run import parse_folds
 from unseen.errors import SettingError
+from unseen.experiments.checks import parse_folds
 from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.presets import PRESETS, fast
 from unseen.learning.settings import Training
@@ -97,7 +98,9 @@ def test_an_unknown_catalogue_is_refused(tmp_path):
 
 def test_folds_are_parsed_as_they_are_typed():
     assert parse_folds(None) is None
-    assert parse_folds("1,3-5, 4") == [1, 3, 4, 5]
-    for wrong in ("", "x", "1,", "2-1", "-1", "1-99999999", "1--2"):
+    assert parse_folds("1,3-5, 4") == (1, 3, 4, 5)
+    assert parse_folds(3) == (3,)
+    assert parse_folds(np.arange(3, 0, -1)) == (1, 2, 3)
+    for wrong in ("", "x", "1,", "2-1", "-1", "1-99999999", "1--2", [], 1.5, ["1"], [None]):
         with pytest.raises(SettingError):
             parse_folds(wrong)

@@ -55,8 +55,10 @@ def command(arguments: list[str] | None = None) -> int:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         return 0
     except SettingError as error:
-        option = "--" + error.setting.replace("_", "-")
-        say(f"{option} {error.value} {error.fault}")
+        from unseen.settings import format_value
+        from unseen.views.repeat_command import option_of
+
+        say(f"{option_of(error.setting)} {format_value(error.value)} {error.fault}")
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
     except MemoryError:

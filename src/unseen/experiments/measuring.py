@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from unseen.experiments.posing import PosedProblem
 from unseen.learning.metrics import error, rounds_to_answer, squared_error
+from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Samples, draw_samples
+from unseen.problem.samples import Combinations, Samples, draw_samples
 from unseen.problem.symbols import SymbolImages
 
 Answer = Callable[[Samples], NDArray[np.float32]]
@@ -33,7 +34,7 @@ class Measurement:
     seconds: float | None  # of training, so far
     seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
     unseen: dict[str, float | None]
-    combinations: list[int]  # rows of the table of combinations
+    combinations: list[list[int | str]]  # as [3, 8], or [3, "+", 8] where signs are shown
     right: list[int]  # how many of its samples round to the answer
     samples: list[int]  # how many samples it has
     mean: list[float | None]  # its mean answer
@@ -50,6 +51,7 @@ class Measurement:
 class WatchedSamples:
     """The same samples for each measurement, and which of them are of unseen combinations."""
 
+    table: Combinations
     samples: Samples
     is_unseen: NDArray[np.bool_]  # (n,)
 
@@ -76,7 +78,7 @@ def watched_samples(posed: PosedProblem, count: int, streams: Streams) -> Watche
             for name in ("images", "combinations", "answers")
         ),
     )
-    return WatchedSamples(samples, np.isin(samples.combinations, unseen))
+    return WatchedSamples(posed.combinations, samples, np.isin(samples.combinations, unseen))
 
 
 def measure_on_the_way(
@@ -103,7 +105,7 @@ def measure_on_the_way(
         seconds=round(seconds, 3),
         seen=seen,
         unseen=unseen,
-        combinations=rows.tolist(),
+        combinations=[spelled(digits) for digits in watched.table.digits[rows].tolist()],
         right=np.bincount(at, right).astype(int).tolist(),
         samples=counts.tolist(),
         mean=[_kept(value) for value in means],

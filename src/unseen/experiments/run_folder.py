@@ -216,12 +216,13 @@ class RunFolder:
                 continue  # a line that is still being written, or was cut by a power failure
         return found
 
-    def measurements_size(self, fold: int) -> int:
-        """How many bytes of measurements there are: another number when there is news."""
+    def measurements_stamp(self, fold: int) -> tuple[int, int]:
+        """Time and size of the file of measurements: others when there is news."""
         try:
-            return (self._fold(fold) / "measurements.jsonl").stat().st_size
+            status = (self._fold(fold) / "measurements.jsonl").stat()
         except OSError:
-            return 0
+            return 0, 0
+        return status.st_mtime_ns, status.st_size
 
     def _earlier_curve(self, fold: int) -> list[Measurement]:
         """The learning curve of a run of version 0.1, which kept it in the result."""
@@ -361,6 +362,17 @@ class RunFolder:
             yield True
         finally:
             lock.release()
+
+    def is_held(self, fold: int) -> bool:
+        """Whether a process works on a fold; False where that cannot be found out."""
+        with suppress(UnseenError), self.hold(fold) as held:
+            return not held
+        return False
+
+    def folds(self) -> list[int]:
+        """The folds that were begun, in order."""
+        names = sorted(path.name for path in self.path.glob("folds/*"))
+        return [int(name) for name in names if name.isdecimal()]
 
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"
