@@ -1,6 +1,7 @@
 """The library as a notebook uses it."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -258,7 +259,7 @@ def test_the_example_of_the_package_runs(tmp_path: Path):
 
 
 def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
-    metric = Metric("off", "mean distance", "number", lambda said, true: np.abs(said - true))
+    metric = Metric("off", "mean |distance|", "number", lambda said, true: np.abs(said - true))
     monkeypatch.setitem(METRICS, "off", metric)
     monkeypatch.setitem(METRICS, "even", replace(METRICS["rounded"], name="even", label="parity"))
     experiment = fast().vary(symbols=str(symbols), test_samples=6)
@@ -268,7 +269,7 @@ def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
     console = Console(width=200, record=True)
     console.print(run_tables(experiment, run.results))
     tables = console.export_text()
-    assert "mean distance" in tables
+    assert "mean |distance|" in tables
     assert "parity" in tables
     shown = json.loads(run_json(folder.path, experiment, run.results, summary))
     for name in ("off", "even"):
@@ -280,26 +281,34 @@ def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
         assert name in shown["insight"]["combinations"][0]
         assert run.measures.by_combination[0].keys() >= {name}
         assert f",{name}," in as_csv(summary)
-    assert "mean distance" in as_latex(summary)
-    assert "mean distance" in as_markdown(summary)
-    assert "mean distance" in run.report(tmp_path / "page.html").read_text()
+    assert r"mean \textbar{}distance\textbar{}" in as_latex(summary)
+    assert r" mean \|distance\| " in as_markdown(summary)
+    assert "mean |distance|" in run.report(tmp_path / "page.html").read_text()
     summaries = [summary, summary_of(other)]
     compared = compare_runs(summaries)
     assert "off" in json.loads(comparison_json(summaries, compared))["differences"][0]
     console.print(comparison_table(summaries, compared))
     console.print(list_table([folder, other], tmp_path))
-    assert "mean distance" in console.export_text()
+    assert "mean |distance|" in console.export_text()
 
 
-def test_a_metric_that_an_earlier_run_did_not_measure_is_shown_as_missing(
+def test_a_metric_that_an_earlier_run_did_not_measure_is_measured_if_its_predictions_are_there(
     tmp_path, symbols, monkeypatch
 ):
     experiment = fast().vary(symbols=str(symbols), test_samples=6)
     folder = made_up_run(tmp_path, experiment, folds=[1])
     late = Metric("late", "late metric", "share", METRICS["rounded"].of_samples)
     monkeypatch.setitem(METRICS, "late", late)
+    monkeypatch.setitem(METRICS, "lost", replace(late, name="lost", combinations="seen"))
     run = unseen.load(folder.path)
-    assert "late" in run.summary.intervals  # from its predictions
+    assert [*run.measures.by_fold[0]] == ["fold", *METRICS]
     shown = json.loads(run_json(folder.path, experiment, run.results, run.summary))
-    assert shown["folds"][0]["late"] is None
-    assert run.report(tmp_path / "page.html").exists()
+    (fold,), mean = shown["folds"], shown["mean"]
+    assert fold["late"] == mean["late"] == fold["rounded"]
+    assert fold["lost"] is mean["lost"] is None
+    console = Console(width=200, record=True)
+    console.print(run_tables(experiment, run.results))
+    page = run.report(tmp_path / "page.html").read_text()
+    for text in (console.export_text(), as_markdown(run.summary), as_latex(run.summary), page):
+        assert "—" in text
+        assert not re.search(r"\bnan\b", text)

@@ -10,7 +10,7 @@ print(run.measures.by_fold)
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +23,7 @@ from unseen.experiments.checks import Folds, check_path, parse_folds
 from unseen.experiments.events import Event
 from unseen.experiments.experiment import Experiment, refuse_unknown
 from unseen.experiments.find_runs import find_run
-from unseen.experiments.fold import FoldResult, torch_threads
+from unseen.experiments.fold import FoldResult, torch_threads, with_every_metric
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.networks import load_network
 from unseen.experiments.posing import pose
@@ -91,7 +91,9 @@ class Run:
     @cached_property
     def _results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
         self.folder.refuse_other_versions()
-        return self.folder.results()
+        results, damages = self.folder.results()
+        arrays = cache(self.folder.arrays)
+        return [with_every_metric(each, partial(arrays, each.fold)) for each in results], damages
 
     @property
     def results(self) -> list[FoldResult]:

@@ -74,6 +74,19 @@ class FoldArrays:
     tables: NDArray[np.float32] | None = None  # (rows, k, …, k): an axis for each place
 
 
+def with_every_metric(result: FoldResult, arrays: Callable[[], FoldArrays]) -> FoldResult:
+    """A result with the metrics that are registered now, in their order.
+
+    One that was registered since is measured on the predictions that the fold left; it is NaN where
+    it is about seen combinations, whose predictions are not kept.
+    """
+    measures = {name: result.measures.get(name, math.nan) for name in METRICS}
+    for name in measures.keys() - result.measures.keys():
+        if METRICS[name].combinations == "unseen":
+            measures[name] = METRICS[name](arrays().prediction, arrays().answer)
+    return result.model_copy(update={"measures": measures})
+
+
 @dataclass(frozen=True)
 class FoldOutcome:
     """A fold's result, with what it was measured on."""

@@ -1,5 +1,6 @@
 """A run as tables on the console, the paper's figures beside ours."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +134,9 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
 
 
 def format_measure(metric: Metric, value: float | None) -> str:
-    """A figure of a metric as it is read: 81.19 %, or 1.1072; nothing where there is none."""
+    """A figure of a metric as it is read: 81.19 %, or 1.1072; — for NaN, nothing for None."""
     if value is None:
         return ""
+    if not math.isfinite(value):
+        return "—"
     return f"{100 * value:.2f} %" if metric.unit == "share" else f"{value:.4f}"
