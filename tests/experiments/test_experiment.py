@@ -50,7 +50,7 @@ def test_presets_go_by_their_name_and_survive_json(name):
     assert preset.name == name
     assert Experiment.model_validate_json(preset.model_dump_json()) == preset
     assert PRESETS[name].about
-    assert PRESETS[name].time_per_fold
+    assert PRESETS[name].seconds_per_fold
 
 
 CHANGES = [
