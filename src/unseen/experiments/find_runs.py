@@ -29,7 +29,8 @@ def find_run(run: str | Path, runs_dir: Path) -> RunFolder:
     if begun:
         names = ", ".join(folder.path.name for folder in begun)
         raise UnseenError(f"{name!r} is the beginning of several runs: {names}")
-    raise UnseenError(f"no run {name!r} in {runs_dir}; 'unseen runs' lists those that are there")
+    there = ", ".join(folder.path.name for folder in list_runs(runs_dir)[-10:])
+    raise UnseenError(f"no run {name!r} in {runs_dir}; the last ones there: {there or 'none'}")
 
 
 def _is_unchanged(folder: RunFolder, preset: str) -> bool:
