@@ -30,7 +30,8 @@ Examples:
 
 Defaults in [brackets] are those of the preset fast. 'unseen list' shows what can be chosen."""
 
-# a command is loaded by its path when it is called: help needs neither numpy nor torch
+# A command is loaded by its path when it is called, so that help needs neither numpy nor torch;
+# its help is here alone.
 COMMANDS = {
     "run": "Run an experiment, or finish one: its folds in parallel, then its tables.",
     "list": "List presets, operations, symbols, splits, networks and baselines.",

@@ -58,6 +58,7 @@ def test_any_number_of_folds_fits_a_terminal(count):
     text = printed(fast(), [result(fold) for fold in range(1, count + 1)])
     assert max(map(len, text.splitlines())) <= 80
     assert "nan" not in text
+    assert ("No fold is done yet." in text) == ("Errors" not in text) == (count == 0)
 
 
 def test_figures_are_percentages_where_they_are_shares():

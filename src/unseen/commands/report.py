@@ -46,7 +46,6 @@ def report(
     open: Annotated[bool, Parameter(negative="", help="Open the page in a browser.")] = False,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
-    """Write a run as one self-contained HTML page, or as LaTeX, Markdown or CSV."""
     if model is not None and not deep:
         raise UnseenError("--model names the network that --deep looks into; add --deep")
     reported = load(run, runs_dir)

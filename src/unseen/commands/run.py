@@ -86,7 +86,6 @@ def run(
     json: Annotated[AsJson, Parameter(group=RUN)] = False,
     quiet: Annotated[bool, Parameter(group=RUN, negative="", help="Show no progress")] = False,
 ) -> None:
-    """Run an experiment, or finish one: its folds in parallel, then its tables."""
     if fresh:
         say("--fresh is now called --restart")
     experiment = find_experiment(preset).vary(**without_none(vars(settings) if settings else {}))

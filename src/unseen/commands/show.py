@@ -10,6 +10,7 @@ from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.errors import UnseenError
 from unseen.experiments.find_runs import list_runs
+from unseen.insight.references import unread_baselines
 from unseen.views.json_view import run_json
 from unseen.views.tables import list_table, run_tables
 from unseen.views.verdict_text import verdict_text
@@ -18,12 +19,10 @@ RunName = Annotated[str, Parameter(help="A run folder: path, name or its beginni
 
 
 def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
-    """List what was run."""
     emit(list_table(list_runs(runs_dir), runs_dir))
 
 
 def show(run: RunName, /, *, runs_dir: RunsDir = Path("runs"), json: AsJson = False) -> None:
-    """Print the tables of a run again."""
     shown = load(run, runs_dir)
     print_run(shown, json=json)
     if shown.folder.report_file.exists() and not json:
@@ -49,5 +48,8 @@ def print_run(run: Run, *, json: bool) -> None:
 
 
 def tell_damages(run: Run) -> None:
+    """Say which of its files, and which baselines beside it, are left out."""
     for damage in run.damages:
         say(f"{damage}; its fold is left out, and 'unseen run' runs it again")
+    for name in unread_baselines(run.folder):
+        say(f"the baseline {name} was made by another version, and is left out")

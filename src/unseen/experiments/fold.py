@@ -18,13 +18,14 @@ from unseen.experiments.measuring import (
     Answer,
     Measurement,
     combination_means,
+    measure_group,
     measure_on_the_way,
     prediction_tables,
     watched_samples,
 )
 from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
 from unseen.learning.baselines import BASELINES
-from unseen.learning.metrics import METRICS, error, rounds_to_answer, squared_error
+from unseen.learning.metrics import METRICS
 from unseen.learning.models import is_own, parameter_count
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
@@ -38,13 +39,6 @@ TRAIN_SAMPLES = 10_000
 
 # JSON has no NaN: a measure that is not finite is null there
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
-
-# what is measured in each quadrant
-QUADRANT_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
-    "mse": squared_error,
-    "rounded": rounds_to_answer,
-    "mean_error": error,
-}
 
 
 class FoldResult(Frozen):
@@ -164,7 +158,7 @@ def evaluate_fold(
         for name, metric in METRICS.items()
     }
     quadrants = {
-        name: measure_quadrant(fitted.answer(samples), samples)
+        name: measure_group(fitted.answer(samples), samples.answers)
         for name, samples in quadrant_samples(experiment.problem, streams).items()
     }
     result = FoldResult(
@@ -185,13 +179,6 @@ def evaluate_fold(
     )
     seconds = fitted.earlier_seconds + time.perf_counter() - started
     return FoldOutcome(result.model_copy(update={"seconds": seconds}), arrays, fitted.weights)
-
-
-def measure_quadrant(predictions: NDArray[np.float32], samples: Samples) -> dict[str, float]:
-    return {
-        name: float(np.mean(of_samples(predictions, samples.answers)))
-        for name, of_samples in QUADRANT_MEASURES.items()
-    }
 
 
 def material(answer: Answer, experiment: Experiment, streams: Streams) -> tuple[Any, ...]:

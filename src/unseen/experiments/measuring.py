@@ -18,6 +18,11 @@ from unseen.problem.symbols import SymbolImages
 Answer = Callable[[Samples], NDArray[np.float32]]
 
 DIGITS_KEPT = 5  # after the point, in a measurement
+GROUP_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
+    "mse": squared_error,
+    "rounded": rounds_to_answer,
+    "mean_error": error,
+}
 MOST_TABLES = 10  # of a fold's unseen combinations
 MOST_IMAGES = 100  # in each place of a table
 
@@ -93,12 +98,11 @@ def measure_on_the_way(
     with np.errstate(all="ignore"):  # of a network that diverged
         means = np.bincount(at, predictions.astype(np.float64)) / counts
     seen, unseen = (
-        {
-            "rounded": _kept(right[of].mean()),
-            "mse": _kept(squared_error(predictions[of], samples.answers[of]).mean()),
-            "mean_error": _kept(error(predictions[of], samples.answers[of]).mean()),
-        }
-        for of in (~watched.is_unseen, watched.is_unseen)
+        {name: _kept(value) for name, value in measured.items()}
+        for measured in (
+            measure_group(predictions[of], samples.answers[of])
+            for of in (~watched.is_unseen, watched.is_unseen)
+        )
     )
     return Measurement(
         epochs=round(epochs, DIGITS_KEPT),
@@ -110,6 +114,14 @@ def measure_on_the_way(
         samples=counts.tolist(),
         mean=[_kept(value) for value in means],
     )
+
+
+def measure_group(predictions: NDArray[np.float32], answers: NDArray[np.int32]) -> dict[str, float]:
+    """What is measured of seen and of unseen combinations side by side."""
+    return {
+        name: float(np.mean(of_samples(predictions, answers)))
+        for name, of_samples in GROUP_MEASURES.items()
+    }
 
 
 def _kept(value: float) -> float | None:

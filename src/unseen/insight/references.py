@@ -12,7 +12,7 @@ from importlib.resources import files
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import list_runs
-from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.run_folder import OtherVersionError, RunFolder
 from unseen.insight.statistics import Spread, spread
 from unseen.learning.baselines import BASELINES
 from unseen.problem.settings import Problem
@@ -52,6 +52,18 @@ def references(
         if common and len(common) >= len(found.get(name, {})):
             found[name] = common
     return {name: _reference(found[name]) for name in BASELINES if name in found}
+
+
+def unread_baselines(folder: RunFolder) -> list[str]:
+    """Runs of baselines beside a run that another version made: they cannot be counted."""
+    unread = []
+    for run in list_runs(folder.path.parent):
+        if run.path.name.rpartition("-")[0] in BASELINES and run.path.name != folder.path.name:
+            try:
+                run.refuse_other_versions()
+            except OtherVersionError:
+                unread.append(run.path.name)
+    return unread
 
 
 def shipped() -> dict[str, ByFold]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
-from unseen.experiments.measuring import Measurement
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.measuring import GROUP_MEASURES, Measurement
 from unseen.insight.deep import MeanProbe, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.insight.evidence import Evidence, FoldEvidence
@@ -198,7 +198,7 @@ def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Sprea
     return {
         name: {
             measure: spread([quadrants[name][measure] for quadrants in measured])
-            for measure in QUADRANT_MEASURES
+            for measure in GROUP_MEASURES
         }
         for name in (QUADRANTS if measured else ())
     }

@@ -28,6 +28,8 @@ LISTED = ("rounded", "test_mse")  # of each run in a list of runs
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
     """What was run, its accuracy and its error by fold, and what the paper's columns are."""
     parts: list[RenderableType] = [Text(describe(experiment, results), style="bold"), Text()]
+    if not results:
+        return Group(*parts, Text("No fold is done yet."))
     for table in fold_tables(experiment, results):
         shown = console_table(table.title)
         for heading in table.headings:
