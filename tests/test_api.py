@@ -78,6 +78,7 @@ def test_a_run_is_one_call(ran):
         np.mean([r["rounded"] for r in by_combination])
     )
     assert "Shown pairs it had never seen" in str(run)
+    assert "unseen.run('nearest', operation='subtract'" in str(run)
     assert repr(run) == f"Run({str(here / 'runs' / run.name)!r}, folds=[1, 2])"
     page = run.report(here / "page.html")
     assert page.read_text().startswith("<!doctype html>")

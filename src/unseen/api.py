@@ -73,9 +73,10 @@ class Run:
     folder: RunFolder
 
     def __str__(self) -> str:
+        from unseen.views.repeat_command import commands_as_calls
         from unseen.views.verdict_text import verdict_text
 
-        return verdict_text(self.summary).text
+        return commands_as_calls(verdict_text(self.summary).text)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder.path)!r}, folds={[each.fold for each in self.results]})"
@@ -209,7 +210,7 @@ def run(
     command line (`unseen run --help`): `unseen.run("fast", operation="subtract", samples=100)`.
     `folds` are 3, [1, 3] or "1,3-5", by default all; `jobs` of them run at a time, by default one
     per core, or as `engine` runs them. What was run before is not run again, unless `restart` is
-    true. Progress is shown where stderr is a terminal; `on_event` is called with each event
+    true. Progress is shown in a terminal and in Jupyter; `on_event` is called with each event
     instead.
     """
     refuse_unknown(settings, ("folds", "jobs", "runs_dir", "restart"))

@@ -22,7 +22,7 @@ from unseen.views.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
 from unseen.views.network_figures import digit_labels
-from unseen.views.repeat_command import command_of, format_folds
+from unseen.views.repeat_command import command_of, commands_as_calls, format_folds
 from unseen.views.report import render_report
 from unseen.views.result_figures import ruler
 from unseen.views.tables import format_measure
@@ -288,3 +288,14 @@ def test_the_command_says_what_differs_from_the_preset(preset, changes, command)
 def test_folds_are_named_in_the_command_as_they_are_typed():
     assert format_folds([1, 2, 3, 5, 8, 9]) == "1-3,5,8-9"
     assert command_of(PRESETS["fast"](), [4, 2, 3]) == "unseen run fast --folds 2-4"
+
+
+def test_python_users_are_told_of_calls():
+    told = (
+        "'unseen run nearest' and 'unseen run oracle --operation 'max(a, b)' --learning-rate 0.01 "
+        "--development --no-scale-answers --folds 1,3-5' would place it; it's 'quoted'."
+    )
+    assert commands_as_calls(told) == (
+        "unseen.run('nearest') and unseen.run('oracle', operation='max(a, b)', learning_rate=0.01, "
+        "development=True, scale_answers=False, folds='1,3-5') would place it; it's 'quoted'."
+    )
