@@ -175,6 +175,11 @@ def test_a_network_answers_as_it_did(ran):
     for ask in (run.network, lambda fold: run.predict(pictures, fold)):
         with pytest.raises(UnseenError, match="fold 7 is not done; done: 1, 2"):
             ask(7)
+    for ask in (run.network, run.measurements):
+        with pytest.raises(UnseenError, match="fold='1' must be the number of a fold"):
+            ask("1")
+    with pytest.raises(UnseenError, match="path=3 is no path"):
+        run.report(3)
 
 
 def test_networks_of_a_later_version_are_refused(ran, monkeypatch):
@@ -222,6 +227,7 @@ def test_what_was_run_is_not_run_again(ran):
         ({"jobs": "2"}, "jobs='2' must be a whole number"),
         ({"engine": 2}, "engine=2 is no .*Executor; jobs=2"),
         ({"runs_dir": 3}, "runs_dir=3 is no path"),
+        ({"on_event": 3}, "on_event=3 must be a function"),
         ({"experiment": 3}, "unknown preset '3'; known: .*fast"),
         ({"experiment": None}, "unknown preset 'None'"),
         ({"split": [(1, 2, 3)]}, "no combination"),

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import SettingError, UnseenError
-from unseen.experiments.checks import Folds, check_path, parse_folds
+from unseen.experiments.checks import Folds, check_fold, check_path, parse_folds
 from unseen.experiments.events import Event
 from unseen.experiments.experiment import Experiment, refuse_unknown
 from unseen.experiments.find_runs import find_run
@@ -31,7 +31,7 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.session import find_experiment, follow_folder, session
 from unseen.files import DamagedFileError
 from unseen.insight.evidence import Evidence, gather
-from unseen.insight.summary import Score, Summary, sum_up
+from unseen.insight.summary import Summary, sum_up
 
 if TYPE_CHECKING:
     from unseen.learning.modules import RescaledOutput
@@ -122,25 +122,26 @@ class Run:
     def measures(self) -> Measures:
         return Measures(
             Rows({"fold": each.fold, **each.measures} for each in self.results),
-            Rows(_row(score) for score in self.summary.scores),
+            Rows(score.figures for score in self.summary.scores),
         )
 
     def measurements(self, fold: int) -> list[Measurement]:
         """The learning curve of a fold: what was measured while it learnt."""
-        return self.folder.measurements(fold)
+        return self.folder.measurements(check_fold(fold))
 
     def report(self, path: Path | str | None = None) -> Path:
         """Write the report as one HTML page, by default into the run folder."""
         from unseen.views.report import write_report
 
-        return write_report(self.evidence, self.summary, None if path is None else Path(path))
+        output = None if path is None else check_path("path", path)
+        return write_report(self.evidence, self.summary, output)
 
     def network(self, fold: int, model: str | None = None) -> "RescaledOutput":
         """The trained network of a fold: a torch module, (n, 1, height, width) in 0 to 1 -> (n,).
 
         Where it is a network of one's own, `model` names its file again, as file.py:Class.
         """
-        return load_network(self.folder, self.experiment, fold, model)
+        return load_network(self.folder, self.experiment, check_fold(fold), model)
 
     def predict(
         self, pictures: ArrayLike, fold: int | None = None, model: str | None = None
@@ -182,17 +183,6 @@ class Run:
         return given.reshape(-1, height, width)
 
 
-def _row(score: Score) -> dict[str, Any]:
-    return {
-        "fold": score.fold,
-        "combination": score.combination,
-        "answer": score.answer,
-        "mean_answer": score.mean,
-        "samples": score.samples,
-        **score.measures,
-    }
-
-
 def run(
     experiment: Experiment | str = "fast",
     *,
@@ -214,6 +204,8 @@ def run(
     instead.
     """
     refuse_unknown(settings, ("folds", "jobs", "runs_dir", "restart"))
+    if on_event is not None and not callable(on_event):
+        raise SettingError("on_event", on_event, "must be a function that takes an event")
     chosen = find_experiment(experiment).vary(**settings)
     events = session(chosen, folds, runs_dir, engine, jobs=jobs, restart=restart)
     if on_event is None:

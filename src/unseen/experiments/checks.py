@@ -64,6 +64,14 @@ def parse_folds(folds: Folds) -> tuple[int, ...] | None:
     return tuple(sorted({*numbers}))
 
 
+def check_fold(fold: Any) -> int:
+    """The number of one fold."""
+    try:
+        return index(fold)
+    except TypeError:
+        raise SettingError("fold", fold, "must be the number of a fold") from None
+
+
 def _fold_range(text: str, part: str) -> range:
     first, dash, last = (piece.strip() for piece in part.partition("-"))
     ends = [first, last] if dash else [first]

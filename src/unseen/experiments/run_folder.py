@@ -365,8 +365,9 @@ class RunFolder:
 
     def is_held(self, fold: int) -> bool:
         """Whether a process works on a fold; False where that cannot be found out."""
-        with suppress(UnseenError), self.hold(fold) as held:
-            return not held
+        if (self._fold(fold) / "lock").exists():
+            with suppress(UnseenError), self.hold(fold) as held:
+                return not held
         return False
 
     def folds(self) -> list[int]:

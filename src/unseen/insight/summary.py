@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,18 @@ class Score:
     samples: int
     measures: dict[str, float]  # the metrics of unseen combinations, by name
     error_parts: ErrorParts | None  # None where its error was not split
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What a row of a table has of it."""
+        return {
+            "fold": self.fold,
+            "combination": self.combination,
+            "answer": self.answer,
+            "mean_answer": self.mean,
+            "samples": self.samples,
+            **self.measures,
+        }
 
     @property
     def unit(self) -> tuple[int, ...]:
