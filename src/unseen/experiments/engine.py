@@ -140,7 +140,7 @@ def _answer(
 ) -> None:
     """In the worker: call the function and send what it returns or raises."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    sys.stdout = sys.stderr  # stdout is for results, and those go through the pipe
+    sys.stdout = sys.stderr  # results go through the pipe; what else is printed is none
     keep_freed_memory()
     answer: Any
     try:
