@@ -2,9 +2,11 @@
 
 import json
 import multiprocessing
+import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +28,8 @@ from unseen.experiments.events import (
     event_json,
 )
 from unseen.experiments.presets import fast
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.session import FoldFollower
 from unseen.insight.comparison import compare_runs
 from unseen.learning.metrics import METRICS, Metric
 from unseen.views.comparisons import comparison_json, comparison_table
@@ -108,7 +112,7 @@ def ran(tmp_path_factory) -> tuple[unseen.Run, list, Path]:
     symbols = write_symbols(here / "symbols")
     events: list = []
     run = unseen.run(
-        "fast", operation="subtract", symbols=symbols, folds=[2, 1], runs_dir=here / "runs",
+        "fast", operation="subtract", symbols=symbols, folds="1-2", jobs=2, runs_dir=here / "runs",
         on_event=events.append, **SETTINGS,
     )  # fmt: skip
     return run, events, here
@@ -130,6 +134,7 @@ def test_a_run_is_one_call(ran):
         np.mean([r["rounded"] for r in by_combination])
     )
     assert "Shown pairs it had never seen" in str(run)
+    assert "unseen.run('nearest', operation='subtract'" in str(run)
     assert repr(run) == f"Run({str(here / 'runs' / run.name)!r}, folds=[1, 2])"
     page = run.report(here / "page.html")
     assert page.read_text().startswith("<!doctype html>")
@@ -148,12 +153,57 @@ def test_its_events_are_few_typed_and_plain(ran):
     assert [event.measurement for event in measured] == ran[0].measurements(1)
 
 
+def test_a_run_is_followed_by_its_name(ran):
+    run, events, here = ran
+    followed = [*unseen.follow(run.name, runs_dir=here / "runs", timeout=0.3)]
+    assert followed[0] == Started(str(run.folder.path), (1, 2), 1)
+    assert followed[-1] == Ended((1, 2), ())
+    assert {*map(repr, followed)} <= {*map(repr, events)}
+    (first, *_) = (each.measurement for each in followed if isinstance(each, Measured))
+    assert [*run.results[0].unseen[0]] in first.combinations  # it names its pairs
+    with pytest.raises(UnseenError, match="no run 'nothing'"):
+        unseen.follow("nothing", runs_dir=here / "runs")
+
+
+def test_following_ends_where_nobody_works(ran, monkeypatch):
+    run, began = ran[0], time.monotonic()
+    assert [*unseen.follow(run, [1, 7], timeout=0.3)][-1] == Ended((1,), (7,))
+    assert time.monotonic() - began < 5
+    with run.folder.hold(2):
+        assert run.folder.is_held(2)
+    assert not run.folder.is_held(2)
+    answers = [False, False, True]  # of folds 1 and 2, from the last
+    monkeypatch.setattr(RunFolder, "is_held", lambda *_: answers.pop())
+    assert [*unseen.follow(run, "3,7", timeout=0)][-1] == Ended((), (3, 7))
+    assert not answers, "it ended though a process held a fold"
+
+
+def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
+    run = ran[0]
+    folder, (one, two, *_) = RunFolder(tmp_path), run.measurements(1)
+    follower = FoldFollower(folder, 1)
+
+    def news(*measurements, first):
+        with folder.hold(1):
+            for place, each in enumerate(measurements):
+                folder.add_measurement(1, each, first=first and place == 0)
+        return [event.measurement for event in follower.news()]
+
+    assert news(one, two, first=True) == [one, two]
+    assert news(first=False) == []
+    again = replace(one, seconds=one.seconds + 1)
+    assert news(again, first=True) == [again]
+    assert news(two, first=False) == [two]
+
+
 def test_a_frame_has_a_row_per_fold_or_per_combination(ran):
     pandas = pytest.importorskip("pandas")
     run = ran[0]
     assert isinstance(run.measures.to_frame(), pandas.DataFrame)
     assert len(run.measures.to_frame()) == 2
     assert len(run.measures.to_frame(by="combination")) == 20
+    with pytest.raises(UnseenError, match="by='combinations' must be 'fold' or 'combination'"):
+        run.measures.to_frame("combinations")
 
 
 def test_without_pandas_a_frame_says_what_is_missing(ran, monkeypatch):
@@ -170,10 +220,29 @@ def test_a_network_answers_as_it_did(ran):
     both = [run.predict(pictures, fold=fold) for fold in (1, 2)]
     assert run.predict(pictures) == pytest.approx(np.mean(both, axis=0), abs=1e-5)
     assert run.predict(pictures[0]).shape == (1,)
+    assert np.array_equal(run.predict(pictures[:, None]), run.predict(pictures))
     assert sum(p.numel() for p in run.network(1).parameters()) == run.results[0].parameters
     for wrong in (pictures[:, :, :28], pictures[0, 0], np.full((1, 28, 56), "x")):
         with pytest.raises(UnseenError, match=r"must be of shape \(n, 28, 56\)"):
             run.predict(wrong)
+    for wrong in (np.nan, 300, -1):
+        with pytest.raises(UnseenError, match=f"from 0 to 255; these go from {float(wrong)} to"):
+            run.predict(np.full((1, 28, 56), float(wrong)))
+    for ask in (run.network, lambda fold: run.predict(pictures, fold)):
+        with pytest.raises(UnseenError, match="fold 7 is not done; done: 1, 2"):
+            ask(7)
+    for ask in (run.network, run.measurements):
+        with pytest.raises(UnseenError, match="fold='1' must be the number of a fold"):
+            ask("1")
+    with pytest.raises(UnseenError, match="path=3 is no path"):
+        run.report(3)
+
+
+def test_networks_of_a_later_version_are_refused(ran, monkeypatch):
+    monkeypatch.setattr("unseen.experiments.run_folder.FORMAT", 1)
+    for ask in (ran[0].network, lambda fold: ran[0].predict(np.zeros((28, 56)), fold)):
+        with pytest.raises(UnseenError, match="was made by another version"):
+            ask(1)
 
 
 def test_a_run_on_disk_is_the_same(ran):
@@ -181,6 +250,8 @@ def test_a_run_on_disk_is_the_same(ran):
     for loaded in (unseen.load(run.name, here / "runs"), unseen.load(here / "runs" / run.name)):
         assert loaded.measures == run.measures
         assert str(loaded) == str(run)
+    with pytest.raises(UnseenError, match="run=3 is no path"):
+        unseen.load(3)
     with pytest.raises(UnseenError, match="no run 'nothing'"):
         unseen.load("nothing", here / "runs")
 
@@ -200,13 +271,27 @@ def test_what_was_run_is_not_run_again(ran):
         ({"unseen": 95}, "unseen=95 must be from 1 to 90"),
         ({"operation": "a +"}, "no arithmetic expression"),
         ({"colour": "red"}, "unknown setting 'colour'"),
+        ({"samples": "x"}, "samples='x' must be a whole number"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0 must be greater than 0$"),
+        ({"scale_answers": "maybe"}, "scale_answers='maybe' must be True or False"),
+        ({"operation": 3}, "operation=3 must be a text"),
+        ({"fold": 1}, "unknown setting 'fold' .did you mean 'folds'.*jobs.*restart.*runs_dir"),
         ({"folds": [0]}, "folds=0 does not exist"),
+        ({"folds": []}, "folds=\\[\\] names no fold"),
+        ({"folds": 1.5}, "folds=1.5 must be like 3"),
+        ({"jobs": 0}, "jobs=0 must be a whole number, at least 1"),
+        ({"jobs": "2"}, "jobs='2' must be a whole number"),
+        ({"engine": 2}, "engine=2 is no .*Executor; jobs=2"),
+        ({"runs_dir": 3}, "runs_dir=3 is no path"),
+        ({"on_event": 3}, "on_event=3 must be a function"),
+        ({"experiment": 3}, "unknown preset '3'; known: .*fast"),
+        ({"experiment": None}, "unknown preset 'None'"),
         ({"split": [(1, 2, 3)]}, "no combination"),
     ],
 )
 def test_bad_settings_are_refused_in_the_words_of_the_call(tmp_path, settings, words):
     with pytest.raises(UnseenError, match=words) as refusal:
-        unseen.run("fast", runs_dir=tmp_path / "runs", **settings)
+        unseen.run(**{"experiment": "fast", "runs_dir": tmp_path / "runs"} | settings)
     assert "--" not in str(refusal.value)
     assert not (tmp_path / "runs").exists()
 
@@ -237,7 +322,7 @@ def test_the_example_of_the_package_runs(tmp_path: Path):
 
 
 def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
-    metric = Metric("off", "mean distance", "number", lambda said, true: np.abs(said - true))
+    metric = Metric("off", "mean |distance|", "number", lambda said, true: np.abs(said - true))
     monkeypatch.setitem(METRICS, "off", metric)
     monkeypatch.setitem(METRICS, "even", replace(METRICS["rounded"], name="even", label="parity"))
     experiment = fast().vary(symbols=str(symbols), test_samples=6)
@@ -247,7 +332,7 @@ def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
     console = Console(width=200, record=True)
     console.print(run_tables(experiment, run.results))
     tables = console.export_text()
-    assert "mean distance" in tables
+    assert "mean |distance|" in tables
     assert "parity" in tables
     shown = json.loads(run_json(folder.path, experiment, run.results, summary))
     for name in ("off", "even"):
@@ -259,26 +344,34 @@ def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
         assert name in shown["insight"]["combinations"][0]
         assert run.measures.by_combination[0].keys() >= {name}
         assert f",{name}," in as_csv(summary)
-    assert "mean distance" in as_latex(summary)
-    assert "mean distance" in as_markdown(summary)
-    assert "mean distance" in run.report(tmp_path / "page.html").read_text()
+    assert r"mean \textbar{}distance\textbar{}" in as_latex(summary)
+    assert r" mean \|distance\| " in as_markdown(summary)
+    assert "mean |distance|" in run.report(tmp_path / "page.html").read_text()
     summaries = [summary, summary_of(other)]
     compared = compare_runs(summaries)
     assert "off" in json.loads(comparison_json(summaries, compared))["differences"][0]
     console.print(comparison_table(summaries, compared))
     console.print(list_table([folder, other], tmp_path))
-    assert "mean distance" in console.export_text()
+    assert "mean |distance|" in console.export_text()
 
 
-def test_a_metric_that_an_earlier_run_did_not_measure_is_shown_as_missing(
+def test_a_metric_that_an_earlier_run_did_not_measure_is_measured_if_its_predictions_are_there(
     tmp_path, symbols, monkeypatch
 ):
     experiment = fast().vary(symbols=str(symbols), test_samples=6)
     folder = made_up_run(tmp_path, experiment, folds=[1])
     late = Metric("late", "late metric", "share", METRICS["rounded"].of_samples)
     monkeypatch.setitem(METRICS, "late", late)
+    monkeypatch.setitem(METRICS, "lost", replace(late, name="lost", combinations="seen"))
     run = unseen.load(folder.path)
-    assert "late" in run.summary.intervals  # from its predictions
+    assert [*run.measures.by_fold[0]] == ["fold", *METRICS]
     shown = json.loads(run_json(folder.path, experiment, run.results, run.summary))
-    assert shown["folds"][0]["late"] is None
-    assert run.report(tmp_path / "page.html").exists()
+    (fold,), mean = shown["folds"], shown["mean"]
+    assert fold["late"] == mean["late"] == fold["rounded"]
+    assert fold["lost"] is mean["lost"] is None
+    console = Console(width=200, record=True)
+    console.print(run_tables(experiment, run.results))
+    page = run.report(tmp_path / "page.html").read_text()
+    for text in (console.export_text(), as_markdown(run.summary), as_latex(run.summary), page):
+        assert "—" in text
+        assert not re.search(r"\bnan\b", text)

@@ -61,7 +61,7 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
         (["--model", "nowhere.py:Net"], "nowhere.py"),
         (["--model", "nothing"], "unknown model 'nothing'"),
         (["--symbols", "domino"], "did you mean 'dominoes'?"),
-        (["--distortion", "-1"], "--distortion -1.0 must be at least 0"),
+        (["--distortion", "-1"], "--distortion -1 must be at least 0"),
         (["--averaged-epochs", "2"], "there are 1"),
         (["--folds", "0000000011"], "--folds 11 does not exist; this split has folds 1 to 10"),
         (["--model", "towers", "--length", "0"], "--length 0 must be at least 1"),

@@ -139,8 +139,8 @@ def test_a_diverging_run_is_null_and_wrong(symbols: Path, tmp_path: Path):
     assert document["folds"][0]["test_mse"] is None
     assert document["folds"][0]["rounded"] == 0
     assert document["mean"]["test_mse"] is None
-    assert "nan" in unseen("show", "fast", cwd=tmp_path).stdout
-    assert "nan" in unseen("runs", cwd=tmp_path).stdout
+    assert "—" in unseen("show", "fast", cwd=tmp_path).stdout
+    assert "—" in unseen("runs", cwd=tmp_path).stdout
 
 
 def test_names_with_brackets_are_shown_as_they_are(symbols: Path, tmp_path: Path):
@@ -174,11 +174,11 @@ BAD_INPUT = {
     "--epochs 0 must be at least 1": ["--epochs", "0"],
     "--epochs -3 must be at least 1": ["--epochs", "-3"],
     "--learning-rate nan must be a finite number": ["--learning-rate", "nan"],
-    "--learning-rate 0.0 must be greater than 0.0": ["--learning-rate", "0"],
+    "--learning-rate 0 must be greater than 0": ["--learning-rate", "0"],
     "--samples 0 must be at least 1": ["--samples", "0"],
     "--test-samples -1 must be at least 1": ["--test-samples", "-1"],
     "--batch-size 0 must be at least 1": ["--batch-size", "0"],
-    "--jobs 0 must be at least 1": ["--jobs", "0"],
+    "--jobs 0 must be a whole number, at least 1": ["--jobs", "0"],
     "--threads 0 must be at least 1": ["--threads", "0"],
     "--seed -1 must be at least 0": ["--seed", "-1"],
     "10,000,000 combinations": ["--length", "7"],

@@ -13,9 +13,9 @@ import psutil
 import pytest
 from conftest import run_json, unseen, without_seconds
 
+from unseen.api import follow
 from unseen.experiments.events import Ended, FoldDone, Measured, Progressed
 from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import follow
 
 # The paper's optimiser on a small network; long enough to be met in the middle.
 OPTIONS = ["paper-text", "--epochs", "12", "--samples", "12", "--test-samples", "4"]
@@ -108,7 +108,7 @@ def test_a_fold_is_watched_from_a_second_process_while_it_runs(tmp_path: Path):
     with start("--quiet", "--jobs", "1", cwd=tmp_path) as process:
         wait_for(lambda: (run := the_run(tmp_path)) and run.measurements(1))
         run = the_run(tmp_path)
-        events = [*follow(run, [1])]
+        events = [*follow(run.path, 1)]
         assert not is_done(tmp_path, 3), "all was over before it could be watched"
         process.kill()
     measured = [event.measurement.epochs for event in events if isinstance(event, Measured)]

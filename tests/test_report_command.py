@@ -246,7 +246,7 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
         assert ended.stderr.count("\n") == 1
     assert "needs two runs" in unseen("compare", first, cwd=tmp_path).stderr
     bad = unseen("compare", first, runs(exact, [1], seed=4), "--figure", "x.gif", cwd=tmp_path)
-    assert "ends in .svg or .pdf" in bad.stderr
+    assert "must be a name that ends in .svg or .pdf" in bad.stderr
     assert bad.stdout == ""
 
 

@@ -3,17 +3,18 @@
 import json
 import shlex
 
+import numpy as np
 import pytest
 from conftest import unseen
 
 from unseen.cli import app
-from unseen.commands.run import parse_folds
 from unseen.errors import SettingError
+from unseen.experiments.checks import parse_folds
 from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.presets import PRESETS, fast
 from unseen.learning.settings import Training
 from unseen.problem.settings import Problem
-from unseen.views.catalogues import CATALOGUES
+from unseen.views.catalogues import CATALOGUES, format_cell
 from unseen.views.repeat_command import command_of, option_of
 
 # another value than fast's for every setting
@@ -86,7 +87,20 @@ def test_a_catalogue_lists_all_that_can_be_chosen(name, tmp_path):
     (rows,) = json.loads(unseen("list", name, "--json", cwd=tmp_path).stdout).values()
     assert rows == CATALOGUES[name]()
     for row in rows:
-        assert next(iter(row.values())) in shown.stdout
+        assert row["name"] in shown.stdout
+        assert row["about"]
+
+
+def test_catalogues_are_data_that_tables_format():
+    presets = {row["name"]: row for row in CATALOGUES["presets"]()}
+    assert presets["best-blind"]["blind"] is True
+    assert presets["best"]["blind"] is False
+    assert presets["oracle"]["blind"] is None
+    times = [row["seconds_per_fold"] for row in (*presets.values(), *CATALOGUES["baselines"]())]
+    assert min(times) > 0
+    cells = {9: "9 s", 55: "55 s", 660: "11 min", 16_500: "4.6 h", None: ""}
+    for seconds, text in cells.items():
+        assert format_cell("seconds_per_fold", seconds) == text
 
 
 def test_an_unknown_catalogue_is_refused(tmp_path):
@@ -97,7 +111,9 @@ def test_an_unknown_catalogue_is_refused(tmp_path):
 
 def test_folds_are_parsed_as_they_are_typed():
     assert parse_folds(None) is None
-    assert parse_folds("1,3-5, 4") == [1, 3, 4, 5]
-    for wrong in ("", "x", "1,", "2-1", "-1", "1-99999999", "1--2"):
+    assert parse_folds("1,3-5, 4") == (1, 3, 4, 5)
+    assert parse_folds(3) == (3,)
+    assert parse_folds(np.arange(3, 0, -1)) == (1, 2, 3)
+    for wrong in ("", "x", "1,", "2-1", "-1", "1-99999999", "1--2", [], 1.5, ["1"], [None]):
         with pytest.raises(SettingError):
             parse_folds(wrong)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from unseen.api import Run as Run
+    from unseen.api import follow as follow
     from unseen.api import load as load
     from unseen.api import run as run
     from unseen.errors import UnseenError as UnseenError
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from unseen.experiments.fold import run_fold as run_fold
     from unseen.experiments.posing import pose as pose
     from unseen.experiments.presets import PRESETS as PRESETS
-    from unseen.experiments.session import follow as follow
     from unseen.experiments.session import session as session
     from unseen.learning.settings import Training as Training
     from unseen.problem.samples import draw_samples as draw_samples
@@ -37,7 +37,7 @@ _HOME = {
     "Training": "unseen.learning.settings",
     "UnseenError": "unseen.errors",
     "draw_samples": "unseen.problem.samples",
-    "follow": "unseen.experiments.session",
+    "follow": "unseen.api",
     "load": "unseen.api",
     "load_symbols": "unseen.problem.symbols",
     "pose": "unseen.experiments.posing",

@@ -7,31 +7,32 @@ print(run)
 print(run.measures.by_fold)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unseen.errors import UnseenError
+from unseen.errors import SettingError, UnseenError
+from unseen.experiments.checks import Folds, check_fold, check_path, parse_folds
 from unseen.experiments.events import Event
-from unseen.experiments.experiment import Experiment
+from unseen.experiments.experiment import Experiment, refuse_unknown
 from unseen.experiments.find_runs import find_run
-from unseen.experiments.fold import FoldResult, torch_threads
+from unseen.experiments.fold import FoldResult, torch_threads, with_every_metric
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.networks import load_network
 from unseen.experiments.posing import pose
 from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import find_experiment, session
+from unseen.experiments.session import find_experiment, follow_folder, session
 from unseen.files import DamagedFileError
 from unseen.insight.evidence import Evidence, gather
-from unseen.insight.summary import Score, Summary, sum_up
+from unseen.insight.summary import Summary, sum_up
 
 if TYPE_CHECKING:
     from unseen.learning.modules import RescaledOutput
@@ -56,9 +57,11 @@ class Measures:
     by_fold: Rows
     by_combination: Rows
 
-    def to_frame(self, by: str = "fold") -> Any:
+    def to_frame(self, by: Literal["fold", "combination"] = "fold") -> Any:
         """A data frame with a row per fold, or per combination."""
-        return (self.by_combination if by == "combination" else self.by_fold).to_frame()
+        if by not in ("fold", "combination"):
+            raise SettingError("by", by, "must be 'fold' or 'combination'")
+        return (self.by_fold if by == "fold" else self.by_combination).to_frame()
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,10 @@ class Run:
     folder: RunFolder
 
     def __str__(self) -> str:
+        from unseen.views.repeat_command import commands_as_calls
         from unseen.views.verdict_text import verdict_text
 
-        return verdict_text(self.summary).text
+        return commands_as_calls(verdict_text(self.summary).text)
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder.path)!r}, folds={[each.fold for each in self.results]})"
@@ -89,7 +93,9 @@ class Run:
     @cached_property
     def _results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
         self.folder.refuse_other_versions()
-        return self.folder.results()
+        results, damages = self.folder.results()
+        arrays = cache(self.folder.arrays)
+        return [with_every_metric(each, partial(arrays, each.fold)) for each in results], damages
 
     @property
     def results(self) -> list[FoldResult]:
@@ -117,45 +123,40 @@ class Run:
     def measures(self) -> Measures:
         return Measures(
             Rows({"fold": each.fold, **each.measures} for each in self.results),
-            Rows(_row(score) for score in self.summary.scores),
+            Rows(score.figures for score in self.summary.scores),
         )
 
     def measurements(self, fold: int) -> list[Measurement]:
         """The learning curve of a fold: what was measured while it learnt."""
-        return self.folder.measurements(fold)
+        return self.folder.measurements(check_fold(fold))
 
     def report(self, path: Path | str | None = None) -> Path:
         """Write the report as one HTML page, by default into the run folder."""
         from unseen.views.report import write_report
 
-        return write_report(self.evidence, self.summary, None if path is None else Path(path))
+        output = None if path is None else check_path("path", path)
+        return write_report(self.evidence, self.summary, output)
 
     def network(self, fold: int, model: str | None = None) -> "RescaledOutput":
         """The trained network of a fold: a torch module, (n, 1, height, width) in 0 to 1 -> (n,).
 
         Where it is a network of one's own, `model` names its file again, as file.py:Class.
         """
-        return load_network(self.folder, self.experiment, fold, model)
+        return load_network(self.folder, self.experiment, check_fold(fold), model)
 
     def predict(
         self, pictures: ArrayLike, fold: int | None = None, model: str | None = None
     ) -> NDArray[np.float32]:
         """The answer to each picture: (n, height, width) grey values from 0 to 255 -> (n,).
 
-        It is the mean of the networks of all finished folds, or the network of one fold.
+        One picture (height, width) and torch's (n, 1, height, width) will do as well. The answer
+        is the mean of the networks of all finished folds, or that of the network of one fold.
         """
         import torch
 
         from unseen.learning.evaluation import predict_pictures
 
-        given = np.array(pictures)  # a copy: torch takes no array that cannot be written to
-        grey = given[None] if given.ndim == 2 else given
-        height, width = self._picture_shape
-        if grey.shape[1:] != (height, width) or grey.dtype.kind not in "uif":
-            raise UnseenError(
-                f"pictures must be of shape (n, {height}, {width}) with grey values from 0 to "
-                f"255; these are {given.shape} of {given.dtype}"
-            )
+        grey = self._checked_pictures(pictures)
         folds = [each.fold for each in self.results] if fold is None else [fold]
         with torch_threads(self.experiment.threads):
             answers = [
@@ -165,30 +166,31 @@ class Run:
         mean: NDArray[np.float32] = np.mean(answers, axis=0)
         return mean
 
-    @cached_property
-    def _picture_shape(self) -> tuple[int, int]:
+    def _checked_pictures(self, pictures: ArrayLike) -> NDArray[Any]:
+        """Pictures of the run's size as (n, height, width)."""
         posed = pose(self.experiment.problem)
         height, width = posed.bank.test.images.shape[1:]
-        return height, width * posed.combinations.digits.shape[1]
-
-
-def _row(score: Score) -> dict[str, Any]:
-    return {
-        "fold": score.fold,
-        "combination": score.combination,
-        "answer": score.answer,
-        "mean_answer": score.mean,
-        "samples": score.samples,
-        **score.measures,
-    }
+        width *= posed.combinations.digits.shape[1]
+        wanted = f"pictures must be of shape (n, {height}, {width}) with grey values from 0 to 255"
+        try:
+            given = np.array(pictures)  # a copy: torch takes no array that cannot be written to
+        except ValueError as error:
+            raise UnseenError(f"{wanted}: {error}") from error
+        fits = given.shape[-2:] == (height, width) and given.shape[1:-2] in ((), (1,))
+        if not fits or given.dtype.kind not in "uif":
+            raise UnseenError(f"{wanted}; these are {given.shape} of {given.dtype}")
+        if not ((given >= 0) & (given <= 255)).all():
+            raise UnseenError(f"{wanted}; these go from {given.min()} to {given.max()}")
+        return given.reshape(-1, height, width)
 
 
 def run(
     experiment: Experiment | str = "fast",
     *,
-    folds: Sequence[int] | None = None,
+    folds: Folds = None,
     runs_dir: Path | str = "runs",
     engine: Executor | None = None,
+    jobs: int | None = None,
     restart: bool = False,
     name: str | None = None,
     on_event: Callable[[Event], None] | None = None,
@@ -198,12 +200,16 @@ def run(
 
     `experiment` is a preset's name or an `Experiment`; `settings` change it, by the names of the
     command line (`unseen run --help`): `unseen.run("fast", operation="subtract", samples=100)`.
-    What was run before is not run again, unless `restart` is true. `name` is one to find the run
-    by, which changes nothing else of it. Progress is shown where stderr
-    is a terminal; `on_event` is called with each event instead.
+    `folds` are 3, [1, 3] or "1,3-5", by default all; `jobs` of them run at a time, by default one
+    per core, or as `engine` runs them. What was run before is not run again, unless `restart` is
+    true. `name` is one to find the run by, which changes nothing else of it. Progress is shown in
+    a terminal and in Jupyter; `on_event` is called with each event instead.
     """
+    refuse_unknown(settings, ("folds", "jobs", "runs_dir", "restart"))
+    if on_event is not None and not callable(on_event):
+        raise SettingError("on_event", on_event, "must be a function that takes an event")
     chosen = find_experiment(experiment).vary(**settings)
-    events = session(chosen, folds, runs_dir, engine, restart=restart, name=name)
+    events = session(chosen, folds, runs_dir, engine, jobs=jobs, restart=restart, name=name)
     if on_event is None:
         from unseen.views.progress import watch
 
@@ -215,9 +221,27 @@ def run(
     return Run(RunFolder.of(chosen, Path(runs_dir)))
 
 
-def load(run: Path | str, runs_dir: Path | str = "runs", **settings: Any) -> Run:
+def load(run: Run | Path | str, runs_dir: Path | str = "runs", **settings: Any) -> Run:
     """A run on disk: its path, its name, the beginning of its name, or its preset.
 
     Of several, the one that was run with these settings: `unseen.load("fast", split="diagonal")`.
     """
-    return Run(find_run(run, Path(runs_dir), settings))
+    if isinstance(run, Run):
+        return Run(run.folder)
+    check_path("run", run)
+    return Run(find_run(run, check_path("runs_dir", runs_dir), settings))
+
+
+def follow(
+    run: Run | Path | str,
+    folds: Folds = None,
+    runs_dir: Path | str = "runs",
+    *,
+    timeout: float = 10.0,
+) -> Iterator[Event]:
+    """The events of a run that another process works on, read from its folder as they happen.
+
+    Ends when the `folds` are done, or when for `timeout` seconds nothing has happened and no
+    process works on the run. Without `folds`, every fold is followed that the run has begun.
+    """
+    return follow_folder(load(run, runs_dir).folder, parse_folds(folds), timeout)

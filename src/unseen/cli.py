@@ -31,7 +31,8 @@ Examples:
 
 Defaults in [brackets] are those of the preset fast. 'unseen list' shows what can be chosen."""
 
-# a command is loaded by its path when it is called: help needs neither numpy nor torch
+# A command is loaded by its path when it is called, so that help needs neither numpy nor torch;
+# its help is here alone.
 COMMANDS = {
     "run": "Run an experiment, or finish one: its folds in parallel, then its tables.",
     "list": "List presets, operations, symbols, splits, networks and baselines.",
@@ -56,8 +57,10 @@ def command(arguments: list[str] | None = None) -> int:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         return 0
     except SettingError as error:
-        option = "--" + error.setting.replace("_", "-")
-        say(f"{option} {error.value} {error.fault}")
+        from unseen.settings import format_value
+        from unseen.views.repeat_command import option_of
+
+        say(f"{option_of(error.setting)} {format_value(error.value)} {error.fault}")
     except AmbiguousRunError as error:
         from unseen.views.repeat_command import as_typed
 

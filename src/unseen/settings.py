@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from unseen.errors import SettingError, UnseenError, unknown
 
-LIMITS = {
+FAULTS = {
     "greater_than_equal": "must be at least {ge}",
     "greater_than": "must be greater than {gt}",
     "less_than_equal": "must be at most {le}",
@@ -22,7 +22,10 @@ LIMITS = {
     "finite_number": "must be a finite number",
     "string_pattern_mismatch": "must be cpu, cuda, cuda:N or mps",
     "literal_error": "must be {expected}",
-    "int_from_float": "must be a whole number",
+    **dict.fromkeys(("int_from_float", "int_type", "int_parsing"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be True or False"),
+    "string_type": "must be a text",
 }
 
 
@@ -63,9 +66,15 @@ def setting_errors(model: type[BaseModel]) -> Iterator[None]:
         name = (info.title if info else None) or field
         if fault["type"] == "extra_forbidden":
             raise unknown("setting", name, setting_names(model)) from None
-        said = LIMITS.get(fault["type"], "is not valid: {msg}")
-        limits = {"msg": fault["msg"], **fault.get("ctx", {})}
-        raise SettingError(name, fault["input"], said.format(**limits)) from None
+        said = FAULTS.get(fault["type"], "is not valid: {msg}")
+        limits = {name: format_value(limit) for name, limit in fault.get("ctx", {}).items()}
+        fault_said = said.format(msg=fault["msg"], **limits)
+        raise SettingError(name, fault["input"], fault_said) from None
+
+
+def format_value(value: object) -> str:
+    """A value as people write it: 0, not 0.0."""
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from unseen.insight.digit_values import additivity, bias, fit_values, mirror_gap
+from unseen.insight.digit_values import additivity, fit_values, mean_errors, mirror_gap
 
 PAIRS = np.asarray([*product(range(10), repeat=2)])
 SUMS = PAIRS.sum(axis=1)
@@ -126,7 +126,7 @@ def test_a_network_gone_astray_has_no_structure(astray):
     result = additivity(PAIRS, means, seen)
     assert not math.isfinite(result.gap)
     assert math.isnan(mirror_gap(PAIRS, means))
-    assert not math.isfinite(bias(means, SUMS, seen)[0])
+    assert not math.isfinite(mean_errors(means, SUMS, seen)[0])
 
 
 def test_a_network_that_always_says_the_same_has_no_score():
@@ -149,7 +149,7 @@ def test_where_nothing_is_mirrored_there_is_no_gap():
     assert mirror_gap(np.asarray([(1, 2), (3, 3)]), np.asarray([3.0, 6.0])) is None
 
 
-def test_bias_is_the_mean_error_on_either_side():
-    found = bias(SUMS + np.where(SEEN, -0.5, 2.0), SUMS, SEEN)
+def test_mean_errors_are_of_seen_and_of_unseen_combinations():
+    found = mean_errors(SUMS + np.where(SEEN, -0.5, 2.0), SUMS, SEEN)
     assert found == pytest.approx((-0.5, 2))
-    assert math.isnan(bias(SUMS.astype(float), SUMS, np.ones(100, bool))[1])
+    assert math.isnan(mean_errors(SUMS.astype(float), SUMS, np.ones(100, bool))[1])

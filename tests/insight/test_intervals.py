@@ -128,6 +128,17 @@ def test_six_pairs_all_right_are_bounded_as_a_binomial_share():
     assert (wrong.low, wrong.high) == (0, pytest.approx(1 - interval.low))
 
 
+@pytest.mark.parametrize("last", [1.0, 0.9995, 0.995, 0.991])
+def test_pairs_that_are_all_but_right_are_bounded_like_those_that_are(last):
+    interval = bootstrap_interval([[1.0] * 3, [1.0, 1.0, last]], share=True)
+    assert interval.mean == pytest.approx((5 + last) / 6)
+    assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 6)), 1.0)
+    wrong = bootstrap_interval([[0.0] * 3, [0.0, 0.0, 1 - last]], share=True)
+    assert (wrong.low, wrong.high) == pytest.approx((0.0, 1 - 0.025 ** (1 / 6)))
+    many = bootstrap_interval([[last] * 1_000], share=True)
+    assert many.low <= many.mean <= many.high
+
+
 @pytest.mark.parametrize("count", [2, 6, 40])
 def test_shares_all_equal_have_the_textbooks_ends(count):
     """Clopper and Pearson: at the end, all right has probability 2.5 %. Wilson: a score test's."""

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from made_up_runs import by_heart, exact, made_up_run, noisy, summary_of
 
+from unseen.api import Run
+from unseen.commands.show import tell_damages
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import FORMAT
 from unseen.insight.references import shipped
-from unseen.learning.metrics import METRICS
 
 SCRIPT = Path(__file__).parents[2] / "scripts/ship_baselines.py"
 
@@ -23,7 +25,7 @@ def test_the_package_brings_all_folds_of_a_memory_and_of_perfect_composition():
     memory, oracle = shipped()["nearest"], shipped()["oracle"]
     for folds in (memory, oracle):
         assert {*folds} == {*range(1, 11)}
-        assert all(METRICS.keys() <= measures.keys() for measures in folds.values())
+        assert all({"rounded", "test_mse"} <= measures.keys() for measures in folds.values())
     assert max(measures["rounded"] for measures in memory.values()) < 0.02
     assert min(measures["rounded"] for measures in oracle.values()) > 0.98
 
@@ -52,6 +54,17 @@ def test_a_run_beside_counts_if_it_has_as_many_folds_as_the_package(tmp_path):
     assert beside["nearest"] == alone["nearest"]
     assert beside["oracle"] != alone["oracle"]
     assert beside["oracle"].rounded.mean < 0.5
+
+
+def test_a_baseline_of_a_later_version_is_left_out_and_named(tmp_path, monkeypatch, capsys):
+    run = made_up_run(tmp_path, few("fast"), noisy, [1])
+    with monkeypatch.context() as later:
+        later.setattr("unseen.experiments.run_folder.FORMAT", FORMAT + 1)
+        oracle = made_up_run(tmp_path, few("oracle"), by_heart, [1])
+    assert summary_of(run).baselines["oracle"].rounded.mean > 0.9  # the shipped one
+    tell_damages(Run(run))
+    said = f"the baseline {oracle.path.name} was made by another version, and is left out"
+    assert said in capsys.readouterr().err
 
 
 def test_what_is_shipped_is_what_the_runs_came_to(tmp_path, monkeypatch):

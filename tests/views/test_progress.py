@@ -1,4 +1,5 @@
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -26,6 +27,16 @@ def shown(*, terminal: bool, quiet: bool = False) -> str:
     console = Console(file=file, force_terminal=terminal, width=100)
     watch(slowly(events, console), console, quiet=quiet)
     return file.getvalue()
+
+
+def test_a_notebook_has_a_line_for_each_fold(monkeypatch):
+    assert "done" not in shown(terminal=False)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    text = shown(terminal=False)
+    assert "fold 1 done, 1 of 2, unseen right 50 %\n" in text
+    assert "fold 2 done, 2 of 2\n" in text
+    assert shown(terminal=False, quiet=True).count("\n") == 1
+    assert "fold 2 done" not in shown(terminal=True)
 
 
 def slowly(events, console):

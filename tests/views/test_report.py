@@ -16,13 +16,14 @@ from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.evidence import gather
+from unseen.insight.summary import unseen_metrics
 from unseen.learning.metrics import METRICS
 from unseen.views.drawing import Drawing, axes
 from unseen.views.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.views.figures import FIGURES, save_figures
 from unseen.views.json_view import insight_json
 from unseen.views.network_figures import digit_labels
-from unseen.views.repeat_command import command_of, format_folds
+from unseen.views.repeat_command import command_of, commands_as_calls, format_folds
 from unseen.views.report import render_report
 from unseen.views.result_figures import ruler
 from unseen.views.tables import format_measure
@@ -133,8 +134,10 @@ def test_a_baseline_has_a_page_of_its_own(symbols, tmp_path, baseline):
 
 def test_an_older_run_says_what_was_not_recorded(symbols, tmp_path):
     page = page_of(made_up_run(tmp_path, small(symbols), noisy, recorded=False))
-    assert page.text.count("Not recorded") == 3
-    assert page.tags["svg"] == 2
+    assert page.text.count("Not recorded") >= 3
+    drawn = {name for name in FIGURES if f"{name}-patch_1" in page.ids}
+    assert drawn >= {"ruler", "predictions"}
+    assert drawn.isdisjoint({"attribution", "quadrants", "number-line"})
 
 
 def test_every_network_has_a_learning_curve_also_after_one_epoch(symbols, tmp_path):
@@ -177,9 +180,8 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     split = in_json["attribution"]
     assert sum(parts) == pytest.approx(split["mse"])
     assert split["misread"].keys() == {"left", "right"}
-    assert (
-        len([row for row in rows if row["about"] == "combination"]) == 500
-    )  # the mean answer, and four metrics
+    of_combinations = [row for row in rows if row["about"] == "combination"]
+    assert len(of_combinations) == 100 * len({"mean_answer", *unseen_metrics()})
     of_one = {
         row["measure"]: float(row["value"])
         for row in rows
@@ -254,7 +256,7 @@ def test_every_figure_is_a_file_too(symbols, tmp_path):
     for path in written:
         assert path.read_bytes().startswith(b"%PDF" if path.suffix == ".pdf" else b"<?xml")
     for name in names:
-        assert len(FIGURES[name].caption(summary)) > 80
+        assert FIGURES[name].caption(summary)
 
 
 def test_a_new_figure_is_on_the_page_and_among_the_files(symbols, tmp_path, monkeypatch):
@@ -310,3 +312,14 @@ def test_the_command_says_what_differs_from_the_preset(preset, changes, command)
 def test_folds_are_named_in_the_command_as_they_are_typed():
     assert format_folds([1, 2, 3, 5, 8, 9]) == "1-3,5,8-9"
     assert command_of(PRESETS["fast"](), [4, 2, 3]) == "unseen run fast --folds 2-4"
+
+
+def test_python_users_are_told_of_calls():
+    told = (
+        "'unseen run nearest' and 'unseen run oracle --operation 'max(a, b)' --learning-rate 0.01 "
+        "--development --no-scale-answers --folds 1,3-5' would place it; it's 'quoted'."
+    )
+    assert commands_as_calls(told) == (
+        "unseen.run('nearest') and unseen.run('oracle', operation='max(a, b)', learning_rate=0.01, "
+        "development=True, scale_answers=False, folds='1,3-5') would place it; it's 'quoted'."
+    )

@@ -1,4 +1,5 @@
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -27,12 +28,12 @@ def printed(experiment, results, width=80) -> str:
 
 
 def test_rows_stand_beside_the_papers():
-    text = printed(fast(), [result(1), result(7, rounded=0.6)])
-    rows = [" ".join(line.split()) for line in text.splitlines()]
-    assert "7 60.00 % 54.32 % 90.00 % 86.94 % 95.00 % 95.38 %" in rows
-    assert "7 0.5000 1.2150 0.2500 0.0803" in rows
-    assert "mean 70.00 % 70.91 % 90.00 % 88.51 % 95.00 % 94.90 %" in rows
-    assert "± 14.14 % 16.90 % 0.00 % 7.26 % 0.00 % 3.00 %" in rows
+    text = printed(fast(), [result(1), result(7, rounded=0.6)], width=160)
+    rows = "\n".join(" ".join(line.split()) for line in text.splitlines())
+    assert "\n7 60.00 % 54.32 % 90.00 % 86.94 % 95.00 % 95.38 %" in rows
+    assert re.search("\n7 0.5000 1.2150.* 0.2500 0.0803", rows)
+    assert "\nmean 70.00 % 70.91 % 90.00 % 88.51 % 95.00 % 94.90 %" in rows
+    assert "\n± 14.14 % 16.90 % 0.00 % 7.26 % 0.00 % 3.00 %" in rows
     assert "lenet5-strided (blind, 44,249 parameters), 1 epoch; 2 folds, seed 0" in " ".join(
         text.split()
     )
@@ -57,9 +58,11 @@ def test_any_number_of_folds_fits_a_terminal(count):
     text = printed(fast(), [result(fold) for fold in range(1, count + 1)])
     assert max(map(len, text.splitlines())) <= 80
     assert "nan" not in text
+    assert ("No fold is done yet." in text) == ("Errors" not in text) == (count == 0)
 
 
 def test_figures_are_percentages_where_they_are_shares():
     assert format_measure(METRICS["rounded"], 0.97123) == "97.12 %"
     assert format_measure(METRICS["test_mse"], 0.97123) == "0.9712"
     assert format_measure(METRICS["test_mse"], None) == ""
+    assert format_measure(METRICS["rounded"], float("nan")) == "—"

@@ -34,7 +34,6 @@ def compare(
     json: AsJson = False,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
-    """Compare runs of one problem, paired over combinations."""
     if len(runs) < 2:
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
     if figure is not None:

@@ -18,7 +18,6 @@ def catalogue(
     *,
     json: AsJson = False,
 ) -> None:
-    """List presets, operations, symbols, splits, networks and baselines."""
     if what is not None and what not in CATALOGUES:
         raise unknown("catalogue", what, CATALOGUES)
     chosen = {name: make() for name, make in CATALOGUES.items() if what in (None, name)}

@@ -45,7 +45,6 @@ def report(
     open: Annotated[bool, Parameter(negative="", help="Open the page in a browser.")] = False,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
-    """Write a run as one self-contained HTML page, or as LaTeX, Markdown or CSV."""
     named = given(settings)
     model = named.pop("model") if is_own(named.get("model", "")) else None
     if model is not None and not deep:

@@ -1,6 +1,5 @@
 """`unseen run`: an experiment from its preset to its tables."""
 
-import re
 import signal
 from pathlib import Path
 from types import FrameType
@@ -10,7 +9,6 @@ from cyclopts import Parameter
 
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
 from unseen.commands.settings import DEFAULT_PRESET, RUN, WHOLE, Settings, given
-from unseen.errors import SettingError
 from unseen.experiments.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -45,11 +43,9 @@ def run(
     json: Annotated[AsJson, Parameter(group=RUN)] = False,
     quiet: Annotated[bool, Parameter(group=RUN, negative="", help="Show no progress")] = False,
 ) -> None:
-    """Run an experiment, or finish one: its folds in parallel, then its tables."""
     # not above: help needs none of it
     from unseen.api import Run
     from unseen.commands.show import print_run
-    from unseen.experiments.engine import LocalProcesses, available_cores
     from unseen.experiments.run_folder import RunFolder
     from unseen.experiments.session import find_experiment, session
     from unseen.views.progress import watch
@@ -57,16 +53,10 @@ def run(
     if fresh:
         say("--fresh is now called --restart")
     experiment = find_experiment(preset).vary(**given(settings))
-    if jobs is not None and jobs < 1:
-        raise SettingError("jobs", jobs, "must be at least 1")
-    chosen = parse_folds(folds)
-    engine = LocalProcesses(
-        jobs or max(1, available_cores() // experiment.threads), experiment.problem.symbols
-    )
     signal.signal(signal.SIGTERM, _stop)
     restart = restart or fresh
     started: list[Started] = []
-    events = session(experiment, chosen, runs_dir, engine, restart=restart, name=name)
+    events = session(experiment, folds, runs_dir, jobs=jobs, restart=restart, name=name)
     try:
         watch(events, stderr_console, quiet=quiet, started=started.append)
     except KeyboardInterrupt:
@@ -78,24 +68,6 @@ def run(
     print_run(finished, json=json)
     if report and finished.results:  # else other processes have all its folds
         _end_with_report(finished, silent=json)
-
-
-def parse_folds(text: str | None) -> list[int] | None:
-    """Fold numbers from a list like 1,3-5; None where nothing is said."""
-    if text is None:
-        return None
-    folds: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = (piece.strip() for piece in part.partition("-"))
-        ends = [first, last] if dash else [first]
-        if not all(re.fullmatch("0*[0-9]{1,9}", end) for end in ends):
-            raise SettingError("folds", text, f"has {part.strip()!r}, no fold; say it as 1,3-5")
-        if int(ends[0]) > int(ends[-1]):
-            raise SettingError("folds", text, f"has {part.strip()}, which runs backwards")
-        if int(ends[-1]) - int(ends[0]) > 10_000:
-            raise SettingError("folds", text, "names more folds than any split has")
-        folds.update(range(int(ends[0]), int(ends[-1]) + 1))
-    return sorted(folds)
 
 
 def _end_with_report(run: "Run", *, silent: bool) -> None:

@@ -11,6 +11,7 @@ from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.settings import RunSettings, given
 from unseen.errors import UnseenError, printable
 from unseen.experiments.find_runs import list_runs
+from unseen.insight.references import unread_baselines
 from unseen.views.json_view import run_json
 from unseen.views.repeat_command import command_of
 from unseen.views.tables import list_table, run_tables
@@ -26,7 +27,6 @@ RunName = Annotated[
 
 
 def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
-    """List what was run."""
     emit(list_table(list_runs(runs_dir), runs_dir))
 
 
@@ -38,7 +38,6 @@ def show(
     runs_dir: RunsDir = Path("runs"),
     json: AsJson = False,
 ) -> None:
-    """Print the tables of a run again."""
     shown = load(run, runs_dir, **given(settings))
     print_run(shown, json=json)
     if shown.folder.report_file.is_file() and not json:
@@ -64,8 +63,11 @@ def print_run(run: Run, *, json: bool) -> None:
 
 
 def tell_damages(run: Run) -> None:
+    """Say which of its files, and which baselines beside it, are left out."""
     for damage in run.damages:
         fold = run.folder.fold_of(damage.path)
         command = command_of(run.experiment, [fold], run.folder) if fold else None
         again = f", and `{command}` runs it again" if command else ""
         say(f"{damage}; its fold is left out{again}")
+    for name in unread_baselines(run.folder):
+        say(f"the baseline {name} was made by another version, and is left out")

@@ -1,7 +1,11 @@
 """What is refused before anything is run: devices, folds and networks that cannot work."""
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, wait
+from operator import index
+from pathlib import Path
+from typing import Any
 
 from unseen.errors import SettingError, UnseenError
 from unseen.experiments.engine import WorkerDiedError
@@ -15,6 +19,8 @@ from unseen.learning.models import find_network, is_own
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
 LARGE_ENOUGH = 28
 PATIENCE_SECONDS = 15  # with a network of one's own, before it is said to be slow
+
+Folds = int | str | Iterable[int] | None  # as they are named in a call
 
 
 def check_device(device: str) -> None:
@@ -30,8 +36,60 @@ def check_device(device: str) -> None:
         raise SettingError("device", device, "is not on this machine; cpu always is")
 
 
+def check_engine(engine: Any, jobs: Any) -> None:
+    """Refuse what can run no folds."""
+    if not isinstance(engine, Executor | None):
+        fault = "is no concurrent.futures.Executor; jobs=2 runs two folds at a time"
+        raise SettingError("engine", engine, fault)
+    if not isinstance(jobs, int | None) or (jobs is not None and jobs < 1):
+        raise SettingError("jobs", jobs, "must be a whole number, at least 1")
+
+
+def check_path(setting: str, path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise SettingError(setting, path, "is no path") from None
+
+
+def parse_folds(folds: Folds) -> tuple[int, ...] | None:
+    """Fold numbers in order, from 3, [1, 3] or "1,3-5"; None, which means all, stays None."""
+    if folds is None:
+        return None
+    if isinstance(folds, str):
+        numbers = [number for part in folds.split(",") for number in _fold_range(folds, part)]
+    else:
+        try:
+            numbers = [index(fold) for fold in (folds if isinstance(folds, Iterable) else [folds])]
+        except TypeError:
+            raise SettingError("folds", folds, "must be like 3, [1, 3] or '1,3-5'") from None
+    if not numbers:
+        raise SettingError("folds", folds, "names no fold")
+    return tuple(sorted({*numbers}))
+
+
+def check_fold(fold: Any) -> int:
+    """The number of one fold."""
+    try:
+        return index(fold)
+    except TypeError:
+        raise SettingError("fold", fold, "must be the number of a fold") from None
+
+
+def _fold_range(text: str, part: str) -> range:
+    first, dash, last = (piece.strip() for piece in part.partition("-"))
+    ends = [first, last] if dash else [first]
+    if not all(re.fullmatch("0*[0-9]{1,9}", end) for end in ends):
+        raise SettingError("folds", text, f"has {part.strip()!r}, no fold; say it as 1,3-5")
+    if int(ends[0]) > int(ends[-1]):
+        raise SettingError("folds", text, f"has {part.strip()}, which runs backwards")
+    if int(ends[-1]) - int(ends[0]) > 10_000:
+        raise SettingError("folds", text, "names more folds than any split has")
+    return range(int(ends[0]), int(ends[-1]) + 1)
+
+
 def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
-    """The folds to run, in order: all where none are named."""
+    """The folds to run: all where none are named."""
     if folds is None:
         return tuple(range(1, count + 1))
     for fold in folds:
@@ -39,7 +97,7 @@ def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
             raise SettingError("folds", fold, "is no whole number")
         if not 1 <= fold <= count:
             raise SettingError("folds", fold, f"does not exist; this split has folds 1 to {count}")
-    return tuple(sorted({*folds}))
+    return tuple(folds)
 
 
 def check_network(

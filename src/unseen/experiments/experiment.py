@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,15 +38,20 @@ class Experiment(Frozen):
 
     def vary(self, **settings: Any) -> "Experiment":
         """The same experiment with some settings changed, by the names of the command line."""
+        refuse_unknown(settings)
         settings = _resolved(settings, self)
-        if stray := settings.keys() - SETTINGS.keys() - {"unseen_list", "name"}:
-            raise unknown("setting", min(stray), SETTINGS)
         problem, training = (
             getattr(self, part).change(**_fields(model, settings))
             for part, model in (("problem", Problem), ("training", Training))
         )
         own = {name: settings[name] for name in settings.keys() & Experiment.model_fields.keys()}
         return self.change(problem=problem, training=training, **own)
+
+
+def refuse_unknown(settings: Mapping[str, Any], others: Iterable[str] = ()) -> None:
+    """Refuse settings that no experiment has; `others` are known to whoever asks."""
+    if stray := settings.keys() - SETTINGS.keys() - {"unseen_list", "name"}:
+        raise unknown("setting", min(stray), [*SETTINGS, *others])
 
 
 def _fields(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, Any]:

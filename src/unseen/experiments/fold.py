@@ -18,13 +18,14 @@ from unseen.experiments.measuring import (
     Answer,
     Measurement,
     combination_means,
+    measure_group,
     measure_on_the_way,
     prediction_tables,
     watched_samples,
 )
 from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
 from unseen.learning.baselines import BASELINES
-from unseen.learning.metrics import METRICS, error, rounds_to_answer, squared_error
+from unseen.learning.metrics import METRICS
 from unseen.learning.models import is_own, parameter_count
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
@@ -39,13 +40,6 @@ TRAIN_SAMPLES = 10_000
 
 # JSON has no NaN: a measure that is not finite is null there
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
-
-# what is measured in each quadrant
-QUADRANT_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
-    "mse": squared_error,
-    "rounded": rounds_to_answer,
-    "mean_error": error,
-}
 
 
 class FoldResult(Frozen):
@@ -73,6 +67,19 @@ class FoldArrays:
     means: NDArray[np.float64] | None = None  # (combinations,) mean answers
     table_rows: NDArray[np.intp] | None = None  # the combinations of the tables
     tables: NDArray[np.float32] | None = None  # (rows, k, …, k): an axis for each place
+
+
+def with_every_metric(result: FoldResult, arrays: Callable[[], FoldArrays]) -> FoldResult:
+    """A result with the metrics that are registered now, in their order.
+
+    One that was registered since is measured on the predictions that the fold left; it is NaN where
+    it is about seen combinations, whose predictions are not kept.
+    """
+    measures = {name: result.measures.get(name, math.nan) for name in METRICS}
+    for name in measures.keys() - result.measures.keys():
+        if METRICS[name].combinations == "unseen":
+            measures[name] = METRICS[name](arrays().prediction, arrays().answer)
+    return result.model_copy(update={"measures": measures})
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ def evaluate_fold(
         for name, metric in METRICS.items()
     }
     quadrants = {
-        name: measure_quadrant(fitted.answer(samples), samples)
+        name: measure_group(fitted.answer(samples), samples.answers)
         for name, samples in quadrant_samples(experiment.problem, streams).items()
     }
     result = FoldResult(
@@ -173,13 +180,6 @@ def evaluate_fold(
     )
     seconds = fitted.earlier_seconds + time.perf_counter() - started
     return FoldOutcome(result.model_copy(update={"seconds": seconds}), arrays, fitted.weights)
-
-
-def measure_quadrant(predictions: NDArray[np.float32], samples: Samples) -> dict[str, float]:
-    return {
-        name: float(np.mean(of_samples(predictions, samples.answers)))
-        for name, of_samples in QUADRANT_MEASURES.items()
-    }
 
 
 def material(answer: Answer, experiment: Experiment, streams: Streams) -> tuple[Any, ...]:

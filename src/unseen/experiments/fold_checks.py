@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
-from unseen.experiments.fold import QUADRANT_MEASURES, FoldArrays, FoldResult, table_predictions
-from unseen.experiments.measuring import MOST_TABLES, images_per_place
+from unseen.experiments.fold import FoldArrays, FoldResult, table_predictions
+from unseen.experiments.measuring import GROUP_MEASURES, MOST_TABLES, images_per_place
 from unseen.experiments.posing import QUADRANTS, pose
 from unseen.files import DamagedFileError, open_recorded, read_file
 from unseen.learning.metrics import METRICS
@@ -51,7 +51,7 @@ def check_result(path: Path, result: FoldResult, problem: Problem) -> None:
     if not (0 <= result.seconds < math.inf and result.parameters >= 0):
         raise DamagedFileError(path, "its seconds or its parameters cannot be")
     measured = [result.quadrants.get(name, {}) for name in QUADRANTS]
-    if result.quadrants and not all(QUADRANT_MEASURES.keys() <= each.keys() for each in measured):
+    if result.quadrants and not all(GROUP_MEASURES.keys() <= each.keys() for each in measured):
         raise DamagedFileError(path, "its quadrants are incomplete")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,19 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from unseen.experiments.posing import PosedProblem
 from unseen.learning.metrics import error, rounds_to_answer, squared_error
+from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Samples, draw_samples
+from unseen.problem.samples import Combinations, Samples, draw_samples
 from unseen.problem.symbols import SymbolImages
 
 Answer = Callable[[Samples], NDArray[np.float32]]
 
 DIGITS_KEPT = 5  # after the point, in a measurement
+GROUP_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
+    "mse": squared_error,
+    "rounded": rounds_to_answer,
+    "mean_error": error,
+}
 MOST_TABLES = 10  # of a fold's unseen combinations
 MOST_IMAGES = 100  # in each place of a table
 
@@ -36,7 +42,8 @@ class Measurement:
     seconds: float | None  # of training, so far
     seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
     unseen: dict[str, float | None]
-    combinations: list[int]  # rows of the table of combinations
+    # as [3, 8], or [3, "+", 8] where signs are shown; a row of all combinations in older files
+    combinations: list[list[int | str] | int]
     right: list[int]  # how many of its samples round to the answer
     samples: list[int]  # how many samples it has
     mean: list[float | None]  # its mean answer
@@ -56,6 +63,7 @@ MEASUREMENT = TypeAdapter(Measurement)
 class WatchedSamples:
     """The same samples for each measurement, and which of them are of unseen combinations."""
 
+    table: Combinations
     samples: Samples
     is_unseen: NDArray[np.bool_]  # (n,)
 
@@ -82,7 +90,7 @@ def watched_samples(posed: PosedProblem, count: int, streams: Streams) -> Watche
             for name in ("images", "combinations", "answers")
         ),
     )
-    return WatchedSamples(samples, np.isin(samples.combinations, unseen))
+    return WatchedSamples(posed.combinations, samples, np.isin(samples.combinations, unseen))
 
 
 def measure_on_the_way(
@@ -97,23 +105,30 @@ def measure_on_the_way(
     with np.errstate(all="ignore"):  # of a network that diverged
         means = np.bincount(at, predictions.astype(np.float64)) / counts
     seen, unseen = (
-        {
-            "rounded": _kept(right[of].mean()),
-            "mse": _kept(squared_error(predictions[of], samples.answers[of]).mean()),
-            "mean_error": _kept(error(predictions[of], samples.answers[of]).mean()),
-        }
-        for of in (~watched.is_unseen, watched.is_unseen)
+        {name: _kept(value) for name, value in measured.items()}
+        for measured in (
+            measure_group(predictions[of], samples.answers[of])
+            for of in (~watched.is_unseen, watched.is_unseen)
+        )
     )
     return Measurement(
         epochs=round(epochs, DIGITS_KEPT),
         seconds=round(seconds, 3),
         seen=seen,
         unseen=unseen,
-        combinations=rows.tolist(),
+        combinations=[spelled(digits) for digits in watched.table.digits[rows].tolist()],
         right=np.bincount(at, right).astype(int).tolist(),
         samples=counts.tolist(),
         mean=[_kept(value) for value in means],
     )
+
+
+def measure_group(predictions: NDArray[np.float32], answers: NDArray[np.int32]) -> dict[str, float]:
+    """What is measured of seen and of unseen combinations side by side."""
+    return {
+        name: float(np.mean(of_samples(predictions, answers)))
+        for name, of_samples in GROUP_MEASURES.items()
+    }
 
 
 def _kept(value: float) -> float | None:

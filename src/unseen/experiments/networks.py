@@ -34,6 +34,9 @@ def load_network(
                 "name it again as the model"
             )
         model = own
+    if folder.result(fold) is None:
+        done = ", ".join(str(result.fold) for result in folder.results(thorough=False)[0])
+        raise UnseenError(f"fold {fold} is not done; done: {done or 'none'}")
     posed = pose(experiment.problem)
     length = posed.combinations.digits.shape[1]
     height, width = posed.bank.test.images.shape[1:]

@@ -325,12 +325,13 @@ class RunFolder:
                 found.append(Measurement.from_json(parse_json(line)))
         return found
 
-    def measurements_size(self, fold: int) -> int:
-        """How many bytes of measurements there are: another number when there is news."""
+    def measurements_stamp(self, fold: int) -> tuple[int, int]:
+        """Time and size of the file of measurements: others when there is news."""
         try:
-            return self._measurements_file(fold).stat().st_size
+            status = self._measurements_file(fold).stat()
         except OSError:
-            return 0
+            return 0, 0
+        return status.st_mtime_ns, status.st_size
 
     def _earlier_curve(self, fold: int) -> list[Measurement]:
         """The learning curve of a run of version 0.1, which kept it in the result."""
@@ -362,7 +363,9 @@ class RunFolder:
             earlier = [each for each in self.measurements(fold) if each.epochs < measurement.epochs]
             self._write(path, *(_as_line(each) for each in earlier))
         line = _as_line(measurement)
-        if self.measurements_size(fold) + len(line) <= LARGEST_JSON_BYTES:  # what can be read again
+        if (
+            self.measurements_stamp(fold)[1] + len(line) <= LARGEST_JSON_BYTES
+        ):  # what can be read again
             append_line(path, line)
 
     def derived(self, fold: int, name: str) -> bytes | None:
@@ -492,6 +495,18 @@ class RunFolder:
 
     def _measurements_file(self, fold: int) -> Path:
         return self._fold(fold) / "measurements.jsonl"
+
+    def is_held(self, fold: int) -> bool:
+        """Whether a process works on a fold; False where that cannot be found out."""
+        if (self._fold(fold) / "lock").exists():
+            with suppress(UnseenError), self.hold(fold) as held:
+                return not held
+        return False
+
+    def folds(self) -> list[int]:
+        """The folds that were begun, in order."""
+        names = sorted(path.name for path in self.path.glob("folds/*"))
+        return [int(name) for name in names if name.isdecimal()]
 
     def _fold(self, fold: int) -> Path:
         return self.path / "folds" / f"{fold:02d}"

@@ -8,11 +8,21 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from unseen.errors import UnseenError, unknown
-from unseen.experiments.checks import check_device, check_folds, check_network
+from unseen.experiments.checks import (
+    Folds,
+    check_device,
+    check_engine,
+    check_folds,
+    check_network,
+    check_path,
+    parse_folds,
+)
 from unseen.experiments.engine import LocalProcesses, WorkerDiedError, available_cores
 from unseen.experiments.environment import current_environment
 from unseen.experiments.events import (
@@ -27,6 +37,7 @@ from unseen.experiments.events import (
 )
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import check_name
+from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import pose
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
@@ -43,35 +54,40 @@ def find_experiment(experiment: Experiment | str) -> Experiment:
     """An experiment as it is, or the one of a preset's name."""
     if isinstance(experiment, Experiment):
         return experiment
-    if experiment not in PRESETS:
-        raise unknown("preset", experiment, PRESETS)
-    return PRESETS[experiment]()
+    if (name := str(experiment)) not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    return PRESETS[name]()
 
 
 def session(
     experiment: Experiment | str,
-    folds: Sequence[int] | None = None,
+    folds: Folds = None,
     runs_dir: Path | str = "runs",
     engine: Executor | None = None,
     *,
+    jobs: int | None = None,
     restart: bool = False,
     name: str | None = None,
 ) -> Generator[Event, None, None]:
     """Finish the folds of an experiment that are not done yet, and yield what happens.
 
-    Everything is checked before anything is written. Closing the generator, or an error within it,
-    stops the engine at once; what was saved until then stays, and the next session goes on from it.
-    `name` is one to find the run by, which changes nothing else of it.
+    `engine` is an executor that runs the folds; by default that many local processes at a time as
+    `jobs` says, or one for each core. Everything is checked before anything is written. Closing
+    the generator, or an error within it, stops the engine at once; what was saved until then stays,
+    and the next session goes on from it. `name` is one to find the run by, which changes nothing
+    else of it.
     """
     experiment = find_experiment(experiment)
+    named, runs_dir = parse_folds(folds), check_path("runs_dir", runs_dir)
+    check_engine(engine, jobs)
     check_device(experiment.device)
     if experiment.problem.symbols == "fashion-mnist" and find_fashion_mnist() is None:
         yield from (Downloaded(*news) for news in fetch_fashion_mnist())
     posed = pose(experiment.problem)
-    chosen = check_folds(folds, len(posed.folds))
+    chosen = check_folds(named, len(posed.folds))
     folder = own = None
     if engine is None:
-        jobs = max(1, available_cores() // experiment.threads)
+        jobs = jobs or max(1, available_cores() // experiment.threads)
         engine = own = LocalProcesses(jobs, experiment.problem.symbols)
     try:
         yield from check_network(experiment, posed, chosen, engine)
@@ -200,41 +216,55 @@ class FoldFollower:
     folder: RunFolder
     fold: int
     epochs: float = -1.0  # of the last progress
-    measured: float = -1.0  # epochs of the last measurement
-    size: int = -1  # of the file of measurements
+    told: list[Measurement] = field(default_factory=list)
+    stamp: tuple[int, int] | None = None  # of the file of measurements
 
     def news(self) -> Iterator[Progressed | Measured]:
-        """What has happened since the last time."""
-        size, self.size = self.size, self.folder.measurements_size(self.fold)
-        for measurement in self.folder.measurements(self.fold) if size != self.size else ():
-            if measurement.epochs > self.measured:
-                self.measured = measurement.epochs
-                yield Measured(self.fold, measurement)
+        """What has happened since the last time; what a restarted fold measures again is news."""
+        stamp, self.stamp = self.stamp, self.folder.measurements_stamp(self.fold)
+        if stamp != self.stamp:
+            told, self.told = self.told, self.folder.measurements(self.fold)
+            pairs = zip(told, self.told, strict=False)
+            known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            yield from (Measured(self.fold, each) for each in self.told[known:])
         progress = self.folder.progress(self.fold)
         if progress is not None and progress.epochs != self.epochs:
             self.epochs = progress.epochs
             yield Progressed(self.fold, progress.epochs, progress.loss)
 
 
-def follow(folder: RunFolder, folds: Sequence[int]) -> Iterator[Event]:
+def follow_folder(
+    folder: RunFolder, folds: Sequence[int] | None, timeout: float
+) -> Iterator[Event]:
     """The events of a run that another process works on, read from its folder.
 
-    Ends when all these folds are done; whoever wants to stop earlier closes it.
+    Ends when all these folds are done, or when for `timeout` seconds nothing has happened and no
+    process holds a fold of the run. Without `folds`, every fold is followed that is begun.
     """
-    followers = {fold: FoldFollower(folder, fold) for fold in folds}
-    has_begun = False
-    while followers:
-        if has_begun:
-            folder.refuse_gone()
-        has_begun = folder.is_there()
-        for fold, follower in [*followers.items()]:
-            is_done = folder.result(fold, thorough=False) is not None
-            yield from follower.news()
+    followers: dict[int, FoldFollower] = {}
+    done: list[int] = []
+    wanted = folds or folder.folds()
+    yield Started(str(folder.path), tuple(wanted), folder.experiment().training.epochs)
+    heard = time.monotonic()
+    while folds is None or len(done) < len(folds):
+        folder.refuse_gone()
+        wanted = folds or folder.folds()
+        for fold in (fold for fold in wanted if fold not in done):
+            is_done = False
+            with suppress(DamagedFileError):  # to be run again by whoever works on it
+                is_done = folder.result(fold, thorough=False) is not None
+            news: list[Event] = [*followers.setdefault(fold, FoldFollower(folder, fold)).news()]
             if is_done:
-                del followers[fold]
-                yield FoldDone(fold)
-        time.sleep(POLL_SECONDS if followers else 0)
-    yield Ended(tuple(folds), ())
+                done.append(fold)
+                news.append(FoldDone(fold))
+            heard = time.monotonic() if news else heard
+            yield from news
+        if time.monotonic() - heard > timeout:
+            if not any(map(folder.is_held, folder.folds())):
+                break
+            heard = time.monotonic()
+        time.sleep(POLL_SECONDS)
+    yield Ended(tuple(sorted(done)), tuple(fold for fold in wanted if fold not in done))
 
 
 def sweep(folder: RunFolder, folds: Sequence[int]) -> None:

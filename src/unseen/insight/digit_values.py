@@ -78,7 +78,7 @@ def mirror_gap(digits: Digits, means: Means) -> float | None:
         return _mean(np.abs(np.diff(means[np.asarray(once)])))
 
 
-def bias(means: Means, answers: NDArray[np.number], seen: Mask) -> tuple[float, float]:
+def mean_errors(means: Means, answers: NDArray[np.number], seen: Mask) -> tuple[float, float]:
     """The mean error on seen and on unseen combinations; NaN if there are none."""
     errors = np.subtract(means, answers, dtype=np.float64)
     with np.errstate(all="ignore"):

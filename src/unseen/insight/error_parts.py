@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.insight.digit_values import bias, shared_errors
+from unseen.insight.digit_values import mean_errors, shared_errors
 from unseen.problem.samples import Combinations
 
 Table = NDArray[np.floating]  # (k, ..., k): an axis for each place
@@ -110,7 +110,7 @@ def error_parts_by_row(
     `means` are the mean answers to all combinations: they tell what seen ones share.
     """
     digits, answers = combinations.digits, combinations.answers
-    shift = bias(means, answers, seen)[0]
+    shift = mean_errors(means, answers, seen)[0]
     shared = shared_errors(digits, means, answers, seen)
     return {
         int(row): split_mean_error(estimate(table, float(answers[row])), shift, float(shared[row]))

@@ -19,6 +19,7 @@ Values = NDArray[np.float64]
 
 ENUMERATED_UNITS = 12  # up to 4,096 ways to flip their signs: all are tried
 FEWEST_FOLDS_TO_FLIP = 6  # with fewer, no difference could have a p-value below 0.05
+ALIKE = 0.01  # shares no further apart do not show how far another combination might be off
 DRAWN_AT_ONCE = 2_000_000
 MOST_DRAWN = 200_000_000  # a few seconds; past 20,000 combinations there are fewer rounds
 FEWEST_ROUNDS = 200
@@ -71,9 +72,9 @@ def bootstrap_interval(
 
     The interval stays in the range of the values. Of a single fold, only combinations are drawn:
     it is about that one network. The ends are NaN if there is one combination or a value that is
-    not finite. Equal values show a bootstrap no spread: a share (`share=True`, values from 0 to 1)
-    then gets the binomial interval of as many combinations, anything else NaN, because nothing
-    bounds an error from above.
+    not finite. Values that are all alike show a bootstrap no spread: shares (`share=True`, from 0
+    to 1) within a point of each other get the binomial interval of as many combinations; other
+    values, where they are equal, get NaN, because nothing bounds an error from above.
     """
     folds = [np.asarray(values, np.float64) for values in by_fold if len(values)]
     if not folds:
@@ -83,7 +84,7 @@ def bootstrap_interval(
         mean = float(values.mean())
     if len(values) == 1 or not np.isfinite(values).all():
         return Interval(mean, np.nan, np.nan)
-    if values.min() == values.max():
+    if np.ptp(values) <= (ALIKE if share else 0):
         ends = _binomial_ends(mean, len(values), (1 - level) / 2) if share else (np.nan, np.nan)
         return Interval(mean, *ends)
     rng = np.random.default_rng(seed)
@@ -95,14 +96,20 @@ def bootstrap_interval(
 
 
 def _binomial_ends(share: float, count: int, tail: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval where the share is 0 or 1, Wilson's between."""
+    """Clopper and Pearson's interval where the share is 0 or 1, Wilson's between.
+
+    Near 0 or 1 it takes in both.
+    """
+    reach = float(tail ** (1 / count))
     if share in (0, 1):
-        reach = float(tail ** (1 / count))
         return (reach, 1.0) if share else (0.0, 1 - reach)
     squared = NormalDist().inv_cdf(tail) ** 2 / count
     middle = share + squared / 2
     half = sqrt(squared * share * (1 - share) + squared**2 / 4)
-    return (middle - half) / (1 + squared), (middle + half) / (1 + squared)
+    low, high = (middle - half) / (1 + squared), (middle + half) / (1 + squared)
+    if share >= 1 - ALIKE:
+        return min(low, reach), 1.0
+    return (0.0, max(high, 1 - reach)) if share <= ALIKE else (low, high)
 
 
 def paired_comparison(

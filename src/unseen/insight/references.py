@@ -11,8 +11,9 @@ from importlib.resources import files
 
 from unseen.errors import UnseenError
 from unseen.experiments.find_runs import list_runs
+from unseen.experiments.records import OtherVersionError
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.statistics import Spread, measures_of, spread
+from unseen.insight.statistics import Spread, spread
 from unseen.learning.baselines import BASELINES
 from unseen.problem.settings import Problem
 from unseen.problem.symbols import MNIST_BANK_SHA256, symbols_sha256
@@ -59,6 +60,18 @@ def references(folder: RunFolder, asked: Question, folds: Sequence[int]) -> dict
     return {name: _reference(found[name]) for name in BASELINES if name in found}
 
 
+def unread_baselines(folder: RunFolder) -> list[str]:
+    """Runs of baselines beside a run that another version made: they cannot be counted."""
+    unread = []
+    for run in list_runs(folder.path.parent):
+        if run.path.name.rpartition("-")[0] in BASELINES and run.path.name != folder.path.name:
+            try:
+                run.refuse_other_versions()
+            except OtherVersionError:
+                unread.append(run.path.name)
+    return unread
+
+
 def shipped() -> dict[str, ByFold]:
     """The measures of the baselines on the paper's ten folds, as the package carries them."""
     recorded = json.loads(files("unseen.insight").joinpath(SHIPPED).read_bytes())
@@ -78,7 +91,7 @@ def _baseline(run: RunFolder, asked: Question) -> tuple[str, ByFold]:
         symbols = run.recorded_symbols() or symbols_sha256(other.problem.symbols)
         if different_settings(asked, question(other.problem, symbols)):
             return "", {}
-        return name, {each.fold: measures_of(each) for each in run.results(thorough=False)[0]}
+        return name, {each.fold: each.measures for each in run.results(thorough=False)[0]}
     except UnseenError:
         return "", {}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.insight.digit_values import additivity, bias, fit_values, mirror_gap
+from unseen.insight.digit_values import additivity, fit_values, mean_errors, mirror_gap
 from unseen.insight.evidence import Evidence
 from unseen.insight.statistics import Spread, spread
 from unseen.problem.identifiability import Digits
@@ -51,7 +51,7 @@ def structure_of(evidence: Evidence) -> Structure | None:
     true_values = fit_values(digits, answers).values
     fitted = [additivity(digits, means, seen) for means, seen in folds]
     exact = [additivity(digits, answers, seen) for _, seen in folds]
-    errors = [bias(means, answers, seen) for means, seen in folds]
+    errors = [mean_errors(means, answers, seen) for means, seen in folds]
     has_mirrors = mirror_gap(digits, answers) == 0
     mirrored = [mirror_gap(digits, means) for means, _ in folds] if has_mirrors else []
     return Structure(

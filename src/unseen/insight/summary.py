@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from unseen.errors import printable
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import QUADRANT_MEASURES, FoldResult
-from unseen.experiments.measuring import Measurement
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.measuring import GROUP_MEASURES, Measurement
 from unseen.experiments.posing import QUADRANTS
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import MeanProbe, mean_probes
@@ -38,6 +39,18 @@ class Score:
     samples: int
     measures: dict[str, float]  # the metrics of unseen combinations, by name
     error_parts: ErrorParts | None  # None where its error was not split
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """What a row of a table has of it."""
+        return {
+            "fold": self.fold,
+            "combination": self.combination,
+            "answer": self.answer,
+            "mean_answer": self.mean,
+            "samples": self.samples,
+            **self.measures,
+        }
 
     @property
     def unit(self) -> tuple[int, ...]:
@@ -206,7 +219,7 @@ def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Sprea
     return {
         name: {
             measure: spread([quadrants[name][measure] for quadrants in measured])
-            for measure in QUADRANT_MEASURES
+            for measure in GROUP_MEASURES
         }
         for name in (QUADRANTS if measured else ())
     }

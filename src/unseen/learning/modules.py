@@ -35,7 +35,7 @@ def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:
 
 
 def saved_weights(model: nn.Module) -> dict[str, Tensor]:
-    """All that a model has learnt, each tensor by itself: a file cannot say that two are one."""
+    """All weights of a model, each copied: safetensors files cannot share memory between two."""
     return {
         name: tensor.detach().clone(memory_format=torch.contiguous_format)
         for name, tensor in model.state_dict().items()

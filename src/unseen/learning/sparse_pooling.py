@@ -97,7 +97,7 @@ def pool(dense: Floats, pooled: Floats, winners: Bytes) -> None:
                     winner = np.uint8(0)
                     for place in range(1, 4):
                         value = dense[sample, 2 * row + place // 2, 2 * column + place % 2, kernel]
-                        # what is no number is larger than all, and never smaller: it shows
+                        # NaN counts as larger than every number, so that it is passed on
                         if (value > largest) | (value != value):  # noqa: PLR0124
                             largest, winner = value, np.uint8(place)
                     if largest <= 0:

@@ -74,7 +74,7 @@ def adadelta_step(parameter: Tensor, gradient: Tensor, state: State, rate: float
 
 
 def _pieces(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Views of a tensor, row by row, each as small as the cache likes."""
+    """Views of a tensor, row by row, each small enough for the processor's cache."""
     if tensor.numel() <= STEPPED_AT_ONCE:
         return (tensor,)
     return torch.split(tensor, max(1, STEPPED_AT_ONCE * len(tensor) // tensor.numel()))

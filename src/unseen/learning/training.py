@@ -179,7 +179,7 @@ def step_down(
     loss = LOSSES[training.loss](predictions, answers, state.model.spread)
     loss.backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
-    # at once, and not before the next: kept gradients would lie between other things
+    # at once, not before the next step: gradients that stay would split up the free memory
     state.optimizer.zero_grad(set_to_none=True)
     return functional.mse_loss(predictions.detach(), answers)
 

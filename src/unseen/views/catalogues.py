@@ -1,26 +1,33 @@
 """What can be chosen: a table of each registry."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from unseen.experiments.presets import PRESETS
 from unseen.learning.baselines import BASELINES
-from unseen.learning.models import MODELS, OWN
+from unseen.learning.models import BLIND, MODELS
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
+from unseen.views.tables import console_table
 
-Row = dict[str, str]
+Row = dict[str, Any]
+HEADINGS = {
+    "about": "what it is",
+    "seconds_per_fold": "a fold, one core",
+    "step_cost": "a step, × lenet5-strided",
+}
+NUMBERS = ("seconds_per_fold", "step_cost")
 
 
 def presets() -> list[Row]:
     return [
-        {"preset": name, "what it is for": preset.about, "a fold, one core": preset.time_per_fold}
+        {"name": name, "about": preset.about, "blind": is_blind(preset().training.model)}
+        | {"seconds_per_fold": preset.seconds_per_fold}
         for name, preset in PRESETS.items()
     ]
 
@@ -31,33 +38,36 @@ def operations() -> list[Row]:
         "shown:+,-,*": "A sign between two digits says what to do",
         "table:SEED": "Random answers, as a control",
     }
-    return _rows("operation", _first_lines(OPERATIONS) | others)
+    return _rows(_first_lines(OPERATIONS) | others)
 
 
 def symbols() -> list[Row]:
-    return _rows("symbols", _first_lines(SYMBOLS) | {"DIR": "A folder of four IDX files"})
+    return _rows(_first_lines(SYMBOLS) | {"DIR": "A folder of four IDX files"})
 
 
 def splits() -> list[Row]:
     listed = {"FILE": "One fold: the combinations that a text file lists, one a line as 3 4"}
-    return _rows("split", _first_lines(SPLITS) | listed)
+    return _rows(_first_lines(SPLITS) | listed)
 
 
 def networks() -> list[Row]:
-    own = {"network": "file.py:Class", "what it is": "Your own, built with (length, height, width)"}
+    own = "your own, built with (length, height, width)"
     return [
-        {
-            "network": name,
-            "what it is": network.about,
-            "sight": network.sight,
-            "time of a step": f"{network.cost:g} ×",
-        }
+        {"name": name, "about": network.about, "blind": is_blind(name), "step_cost": network.cost}
         for name, network in MODELS.items()
-    ] + [own | {"sight": OWN, "time of a step": ""}]
+    ] + [{"name": "file.py:Class", "about": own, "blind": None, "step_cost": None}]
 
 
 def baselines() -> list[Row]:
-    return _rows("baseline", {name: each.about for name, each in BASELINES.items()})
+    return [
+        {"name": name, "about": each.about, "seconds_per_fold": PRESETS[name].seconds_per_fold}
+        for name, each in BASELINES.items()
+    ]
+
+
+def is_blind(model: str) -> bool | None:
+    """Whether nothing tells a network how many symbols there are; None for a baseline."""
+    return None if model in BASELINES else MODELS[model].sight == BLIND
 
 
 def _first_lines(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
@@ -67,8 +77,8 @@ def _first_lines(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     }
 
 
-def _rows(heading: str, about: Mapping[str, str]) -> list[Row]:
-    return [{heading: name, "what it is": text} for name, text in about.items()]
+def _rows(about: Mapping[str, str]) -> list[Row]:
+    return [{"name": name, "about": text} for name, text in about.items()]
 
 
 def catalogue_tables(catalogues: Mapping[str, list[Row]]) -> RenderableType:
@@ -77,19 +87,30 @@ def catalogue_tables(catalogues: Mapping[str, list[Row]]) -> RenderableType:
 
 
 def _table(title: str, rows: list[Row]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column, heading in enumerate(rows[0]):
-        table.add_column(heading, no_wrap=column == 0)
+    table = console_table(title)
+    for key in rows[0]:
+        side: Literal["left", "right"] = "right" if key in NUMBERS else "left"
+        table.add_column(HEADINGS.get(key, key), justify=side, no_wrap=key == "name")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row.values()))
+        table.add_row(*(Text(format_cell(key, value)) for key, value in row.items()))
     return table
 
 
+def format_cell(key: str, value: Any) -> str:
+    """A value as a table shows it: 9 s, 11 min, 4.6 h, yes or no, nothing for None."""
+    if value is None:
+        return ""
+    if key == "seconds_per_fold":
+        unit, seconds = next(
+            each for each in UNITS.items() if value >= 1.5 * each[1] or each[1] == 1
+        )
+        return f"{value / seconds:.2g} {unit}"
+    if key == "step_cost":
+        return f"{value:g}"
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+UNITS = {"h": 3600, "min": 60, "s": 1}
 CATALOGUES: dict[str, Callable[[], list[Row]]] = {
-    "presets": presets,
-    "operations": operations,
-    "symbols": symbols,
-    "splits": splits,
-    "networks": networks,
-    "baselines": baselines,
+    each.__name__: each for each in (presets, operations, symbols, splits, networks, baselines)
 }

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unseen.errors import UnseenError
+from unseen.errors import SettingError
 from unseen.experiments.differences import differences
 from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
@@ -120,7 +120,7 @@ def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunCompa
 def check_figure(path: Path) -> None:
     """Refuse a file of a kind that no figure is written as."""
     if path.suffix not in (".svg", ".pdf"):
-        raise UnseenError(f"--figure takes a name that ends in .svg or .pdf, not {path}")
+        raise SettingError("figure", str(path), "must be a name that ends in .svg or .pdf")
 
 
 def save_comparison(comparisons: Sequence[RunComparison], path: Path) -> None:

@@ -79,8 +79,10 @@ def as_markdown(summary: Summary) -> str:
 
 
 def _markdown_table(table: FoldTable) -> str:
-    lines = [table.headings, ("---:",) * len(table.headings), *table.rows]
-    return f"**{table.title}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    headings, *rows = (tuple(map(markdown_escaped, row)) for row in (table.headings, *table.rows))
+    lines = [headings, ("---:",) * len(headings), *rows]
+    title = markdown_escaped(table.title)
+    return f"**{title}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def markdown_escaped(text: str) -> str:

@@ -55,10 +55,7 @@ def insight_json(summary: Summary) -> dict[str, Any]:
         "headline": verdict.headline,
         "intervals": summary.intervals,
         "combinations": [
-            {"fold": score.fold, "combination": spelled(score.combination)}
-            | {"answer": score.answer, "samples": score.samples, "mean_answer": score.mean}
-            | score.measures
-            for score in summary.scores
+            score.figures | {"combination": spelled(score.combination)} for score in summary.scores
         ],
         "best_constant": summary.guess,
         "baselines": {

@@ -1,4 +1,4 @@
-"""A session as it goes on: bars and notes on stderr; bars only where that is a terminal."""
+"""A session as it goes on: notes on stderr, bars where that is a terminal, lines in Jupyter."""
 
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -37,6 +37,8 @@ def watch(
     with closing(events), display.bars:
         for event in events:
             display.show(event)
+            if display.in_notebook and isinstance(event, FoldDone):
+                console.print(Text(display.format_done(event.fold)), soft_wrap=True)
             if isinstance(event, Started):
                 started(event)
             for text, urgent in format_note(event) if isinstance(event, Note) else ():
@@ -60,6 +62,7 @@ class SessionDisplay:
             disable=quiet or not console.is_terminal,
             speed_estimate_period=300,
         )
+        self.in_notebook = not quiet and not console.is_terminal and "ipykernel" in sys.modules
         self.folds: tuple[int, ...] = ()
         self.done: set[int] = set()
         self.epochs = 1
@@ -101,6 +104,9 @@ class SessionDisplay:
         if name not in self.tasks:
             self.tasks[name] = self.bars.add_task(title, said=said)
         self.bars.update(self.tasks[name], completed=completed, total=total, said=said)
+
+    def format_done(self, fold: int) -> str:
+        return f"fold {fold} done, {len(self.done)} of {len(self.folds)}{self.right.get(fold, '')}"
 
     def format_progress(self, fold: int, epochs: float, loss: float | None) -> str:
         epoch = min(int(epochs) + 1, self.epochs)

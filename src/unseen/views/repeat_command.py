@@ -1,7 +1,9 @@
 """Commands that are printed: what runs an experiment again, and what can be asked next."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -146,3 +148,22 @@ def format_folds(folds: Sequence[int]) -> str:
         str(start) if start == end else f"{start}-{end}"
         for start, end in zip(starts, ends, strict=True)
     )
+
+
+def commands_as_calls(text: str) -> str:
+    """A text for Python users: 'unseen run fast --seed 3' becomes unseen.run('fast', seed=3)."""
+    return re.sub(r"'unseen run [\w-]+( '[^']*'| [^' ]+)*'", lambda match: _call(match[0]), text)
+
+
+def _call(quoted: str) -> str:
+    preset, *words = shlex.split(quoted[1:-1])[2:]
+    arguments = [repr(preset)]
+    for word, following in pairwise([*words, "--"]):
+        if word.startswith("--"):
+            name = word[2:].replace("-", "_")
+            if following.startswith("--"):
+                arguments.append(f"{name.removeprefix('no_')}={not name.startswith('no_')}")
+            else:
+                is_number = re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", following)
+                arguments.append(f"{name}={following if is_number else repr(following)}")
+    return f"unseen.run({', '.join(arguments)})"

@@ -1,5 +1,6 @@
 """A run as tables on the console, the paper's figures beside ours."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ LISTED = ("rounded", "test_mse")  # of each run in a list of runs
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
     """What was run, its accuracy and its error by fold, and what the paper's columns are."""
     parts: list[RenderableType] = [Text(describe(experiment, results), style="bold"), Text()]
+    if not results:
+        return Group(*parts, Text("No fold is done yet."))
     for table in fold_tables(experiment, results):
         shown = console_table(table.title)
         for heading in table.headings:
@@ -148,7 +151,9 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
 
 
 def format_measure(metric: Metric, value: float | None) -> str:
-    """A figure of a metric as it is read: 81.19 %, or 1.1072; nothing where there is none."""
+    """A figure of a metric as it is read: 81.19 %, or 1.1072; — for NaN, nothing for None."""
     if value is None:
         return ""
+    if not math.isfinite(value):
+        return "—"
     return f"{100 * value:.2f} %" if metric.unit == "share" else f"{value:.4f}"
