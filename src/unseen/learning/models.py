@@ -110,9 +110,7 @@ def towers(length: int, height: int, width: int) -> nn.Module:
 
     from unseen.learning.modules import Towers
 
-    if width % length:
-        raise UnseenError(f"{length} symbols of equal width do not fill {width} pixels")
-    encoder = symbol_encoder(height, width // length, codes=128)
+    encoder = symbol_encoder(height, _panel_width(length, width), codes=128)
     # One value a panel is what a + b and a · b need. With two, a network can tell some digits apart
     # from the rest in each place, and answer them together as it likes where that is never seen:
     # on the corner split, sums of 7, 8 and 9 came out too low by 4 and more, and with one value
@@ -122,6 +120,29 @@ def towers(length: int, height: int, width: int) -> nn.Module:
     # Products begin as nothing: what sums can do is left to sums.
     nn.init.zeros_(network.products.weight)
     return network
+
+
+def latent(length: int, height: int, width: int, *, blind: bool) -> nn.Module:
+    """Symbols of its own, a table of what they make, and the rule that the table follows."""
+    from torch import nn
+
+    from unseen.learning.latent import ALPHABET, LatentSymbols
+
+    if not 1 <= length <= 3:
+        raise UnseenError(
+            f"this network has a table of all combinations of up to 3 symbols, and these are "
+            f"{length}; 'towers' takes any number"
+        )
+    panel_width = _panel_width(length, width)
+    rows, columns = _left_after_strides(height, panel_width)
+    views = _left_after_strides(height, width)[1] - columns + 1
+    encoder = _keras_start(
+        *(nn.Conv2d(1, 16, 5, stride=2), nn.ReLU()),
+        *(nn.Conv2d(16, 32, 5, stride=2), nn.ReLU()),
+        *(nn.Conv2d(32, 128, (rows, columns)), nn.ReLU()),
+        nn.Conv2d(128, ALPHABET, 1),
+    )
+    return LatentSymbols(length, encoder, views if blind else None)
 
 
 def symbol_encoder(height: int, width: int, codes: int) -> nn.Module:
@@ -156,6 +177,12 @@ def _left_after_pooling(height: int, width: int) -> tuple[int, int]:
 def _left_after_strides(height: int, width: int) -> tuple[int, int]:
     _refuse_small_pictures(height, width, least=13)
     return ((height - 3) // 2 - 3) // 2, ((width - 3) // 2 - 3) // 2
+
+
+def _panel_width(length: int, width: int) -> int:
+    if width % length:
+        raise UnseenError(f"{length} symbols of equal width do not fill {width} pixels")
+    return width // length
 
 
 def _refuse_small_pictures(height: int, width: int, least: int) -> None:
@@ -243,5 +270,13 @@ MODELS: dict[str, Network] = {
     "towers": Network(
         *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
         revision=2,
+    ),
+    "latent": Network(
+        *(partial(latent, blind=False), PANEL_AWARE),
+        *("symbols of its own, a table of what they make, and the rule behind it", 2),
+    ),
+    "latent-blind": Network(
+        *(partial(latent, blind=True), BLIND),
+        *("the same, not told where the symbols stand", 3),
     ),
 }

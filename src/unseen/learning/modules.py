@@ -1,5 +1,7 @@
 """Pieces of networks that need torch to be defined."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -24,6 +26,20 @@ class RescaledOutput(nn.Module):
         if outputs.numel() != len(pictures):  # one number would pass for the answer to all
             raise ValueError(f"{len(pictures)} pictures got {outputs.numel()} answers")
         return self.mean + self.spread * outputs.flatten().float()
+
+    def likelihood_loss(
+        self, pictures: Tensor, answers: Tensor, *, squared: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of a network that gives probabilities, and its answers in their own scale."""
+        scaled = (answers - self.mean) / self.spread
+        loss_of: Callable[..., tuple[Tensor, Tensor]] = self.network.likelihood_loss  # type: ignore[assignment]
+        loss, outputs = loss_of(pictures, scaled, squared=squared)
+        return loss, self.mean + self.spread * outputs
+
+    def end_epoch(self, *, is_last: bool) -> None:
+        """Tell a network that wants to know that an epoch is over."""
+        if callable(end_epoch := getattr(self.network, "end_epoch", None)):
+            end_epoch(is_last=is_last)
 
 
 def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:

@@ -152,6 +152,7 @@ def train(
         state.losses.append(squared_error / len(samples))
         if epoch > training.epochs - training.averaged_epochs:
             state.average_weights(training.averaged_epochs, last=epoch == training.epochs)
+        state.model.end_epoch(is_last=epoch == training.epochs)
         yield TrainingProgress(epoch, 0.0, state.losses[-1], state, is_measured=True)
 
 
@@ -175,13 +176,22 @@ def step_down(
     """One step down the loss of a batch; returns its mean squared error, whatever the loss is."""
     bf16 = training.precision == "bf16"  # the network's own arithmetic; weights and errors are fp32
     with torch.autocast(pictures.device.type, torch.bfloat16, enabled=bf16):
-        predictions = state.model(pictures)
-    loss = LOSSES[training.loss](predictions, answers, state.model.spread)
+        loss, predictions = training_loss(state.model, pictures, answers, training.loss)
     loss.backward()  # type: ignore[no-untyped-call]
     state.optimizer.step()
     # at once, not before the next step: gradients that stay would split up the free memory
     state.optimizer.zero_grad(set_to_none=True)
     return functional.mse_loss(predictions.detach(), answers)
+
+
+def training_loss(
+    model: RescaledOutput, pictures: Tensor, answers: Tensor, loss: str
+) -> tuple[Tensor, Tensor]:
+    """The loss of a batch and the answers to it; a network that knows how likely they are says."""
+    if hasattr(model.network, "likelihood_loss"):
+        return model.likelihood_loss(pictures, answers, squared=loss == "mse")
+    predictions = model(pictures)
+    return LOSSES[loss](predictions, answers, model.spread), predictions
 
 
 def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:

@@ -1,0 +1,55 @@
+"""A network with symbols of its own, on symbols that are easy to tell apart."""
+
+import numpy as np
+import pytest
+import torch
+
+from unseen import PRESETS
+from unseen.errors import UnseenError
+from unseen.experiments.fold import run_fold
+from unseen.learning.latent import LatentSymbols
+from unseen.learning.models import MODELS
+
+
+def small(model: str, **settings: object):  # type: ignore[no-untyped-def]
+    return PRESETS["good"]().vary(
+        model=model, symbols="dominoes", samples=40, test_samples=20, watched_samples=0, **settings
+    )
+
+
+@pytest.mark.parametrize("model", ["latent", "latent-blind"])
+def test_it_finds_what_dominoes_make_that_it_never_saw(model: str) -> None:
+    outcome = run_fold(small(model, operation="multiply", epochs=5), fold=1)
+    assert outcome.result.measures["rounded"] > 0.9
+
+
+def test_a_corner_that_is_never_seen_follows_from_the_rest() -> None:
+    """7, 8 and 9 never stand together: larger answers than all that were seen."""
+    outcome = run_fold(small("latent", split="corner", epochs=5), fold=1)
+    assert outcome.result.measures["rounded"] > 0.9
+
+
+def test_the_answers_are_those_of_its_rule_when_that_explains_the_table() -> None:
+    network = MODELS["latent"].build(2, 28, 56)
+    assert isinstance(network, LatentSymbols)
+    pictures = torch.rand(6, 1, 28, 56)
+    network.rule.copy_(torch.arange(256.0).view(16, 16))
+    network.is_explained.fill_(1)
+    symbols = network.encoder(pictures.view(6, 28, 2, 28).transpose(1, 2).reshape(-1, 1, 28, 28))
+    first, second = symbols.view(6, 2, 16).argmax(-1).T
+    assert torch.equal(network(pictures).flatten(), (16 * first + second).float())
+
+
+def test_four_symbols_are_more_than_its_table_holds() -> None:
+    with pytest.raises(UnseenError, match="towers"):
+        MODELS["latent"].build(4, 28, 112)
+
+
+def test_a_likely_answer_costs_less() -> None:
+    network = MODELS["latent"].build(2, 28, 56)
+    pictures = torch.rand(8, 1, 28, 56)
+    _, predictions = network.likelihood_loss(pictures, torch.zeros(8), squared=False)  # type: ignore[operator]
+    near, _ = network.likelihood_loss(pictures, predictions, squared=False)  # type: ignore[operator]
+    far, _ = network.likelihood_loss(pictures, predictions + 9, squared=False)  # type: ignore[operator]
+    assert near < far
+    assert np.isfinite([float(near.detach()), float(far.detach())]).all()

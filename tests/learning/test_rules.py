@@ -1,0 +1,80 @@
+"""Rules fitted to exact tables: what is not seen has to follow from what is."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from unseen.learning import rules
+from unseen.learning.rules import CURVED, SUM, find_rule
+
+DIGITS = torch.arange(10.0)
+OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "max(a, b)": torch.maximum,
+    "abs(a - b)": lambda a, b: (a - b).abs(),
+    "10*a + b": lambda a, b: 10 * a + b,
+}
+
+
+def pairs_table(operation: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    table = operation(DIGITS[:, None], DIGITS[None, :]).expand(10, 10)
+    return (table - table.mean()) / table.std()
+
+
+def hidden(shape: tuple[int, ...], count: int, seed: int = 0) -> Tensor:
+    """Ones, and zeros at some entries that are not seen."""
+    seen = torch.ones(shape).flatten()
+    some = torch.randperm(len(seen), generator=torch.Generator().manual_seed(seed))[:count]
+    seen[some] = 0
+    return seen.view(shape)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_unseen_entries_follow_from_the_seen_ones(operation: str) -> None:
+    table = pairs_table(OPERATIONS[operation])
+    found = find_rule(table, hidden((10, 10), 10), shared=True)
+    assert found.explains
+    assert (found.table - table).abs().max() < 0.01  # less than half a step of 10*a + b
+
+
+def test_a_sum_follows_from_few_entries_and_wrong_ones_count_little() -> None:
+    table = pairs_table(OPERATIONS["add"])
+    seen = hidden((10, 10), 70, seed=3)
+    assert (find_rule(table, seen, shared=True).table - table).abs().max() < 0.01
+    spoilt = table.clone()
+    spoilt[seen == 0] = 0.0  # as where a network misreads
+    found = find_rule(spoilt, seen.clamp(min=1e-3), shared=True)
+    assert (found.table - table).abs().max() < 0.1
+
+
+def test_numbers_at_random_follow_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "CURVED_FROM_MANY_STARTS", rules.Kind(stages=((32, 100),)))
+    table = torch.randn(10, 10, generator=torch.Generator().manual_seed(1))
+    found = find_rule(table, torch.ones(10, 10), shared=True)
+    assert not found.explains
+
+
+def test_a_sign_in_any_place_is_found() -> None:
+    a, b = DIGITS[:5, None], DIGITS[None, :5]
+    table, there = torch.zeros(7, 7, 7), torch.zeros(7, 7, 7)
+    for sign, answers in enumerate((a + b, a * b), start=5):
+        table[sign, :5, :5], there[sign, :5, :5] = answers, 1.0
+    table = table / table[there > 0].std()
+    seen = there * hidden((7, 7, 7), 40)
+    found = find_rule(table, seen, shared=True)
+    assert found.explains
+    assert (found.table - table)[there > 0].abs().max() < 0.05
+
+
+def test_the_same_table_gives_the_same_bits() -> None:
+    table, seen = pairs_table(OPERATIONS["add"]), hidden((10, 10), 10)
+    first, again = (find_rule(table, seen, shared=True) for _ in range(2))
+    assert torch.equal(first.table, again.table)
+
+
+def test_simple_rules_are_tried_first() -> None:
+    assert SUM.directions == 0 < CURVED.directions
