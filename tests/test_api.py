@@ -239,7 +239,7 @@ def test_a_network_answers_as_it_did(ran):
 
 
 def test_networks_of_a_later_version_are_refused(ran, monkeypatch):
-    monkeypatch.setattr("unseen.experiments.run_folder.FORMAT", 1)
+    monkeypatch.setattr("unseen.experiments.records.FORMAT", 1)
     for ask in (ran[0].network, lambda fold: ran[0].predict(np.zeros((28, 56)), fold)):
         with pytest.raises(UnseenError, match="was made by another version"):
             ask(1)

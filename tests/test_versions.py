@@ -11,6 +11,7 @@ import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
 
 import unseen as library
+from unseen.cli import command
 from unseen.experiments.records import FORMAT, OtherVersionError
 from unseen.files import as_json, sha256
 from unseen.learning.metrics import METRICS
@@ -120,6 +121,22 @@ def another_network(run: Path) -> None:
     path.write_bytes(sealed(record))
 
 
+def a_later_experiment_of_another_shape(run: Path) -> None:
+    later = {"format": FORMAT + 1, "unseen": "9", "task": {"sum": 2}, "learner": "x"}
+    (run / "experiment.json").write_bytes(sealed(later))
+
+
+def an_experiment_of_another_shape(run: Path) -> None:
+    (run / "experiment.json").write_bytes(sealed({"format": FORMAT, "unseen": "9", "task": "add"}))
+
+
+def a_later_result_with_another_seal(run: Path) -> None:
+    path = run / "folds/01/result.json"
+    record = json.loads(path.read_bytes()) | {"format": FORMAT + 1, "unseen": "9", "blake3": "00"}
+    del record["sha256"]
+    path.write_bytes(as_json(record))
+
+
 LATER: list[Callable[[Path], None]] = [
     one_more_field_of_a_result,
     a_later_format_of_a_result,
@@ -127,6 +144,9 @@ LATER: list[Callable[[Path], None]] = [
     a_later_format_of_the_experiment,
     one_more_setting,
     another_network,
+    a_later_experiment_of_another_shape,
+    an_experiment_of_another_shape,
+    a_later_result_with_another_seal,
 ]
 COMMANDS = {
     "run": ["run", *SMALL, "--folds", "1-2", "--symbols", "symbols"],
@@ -152,26 +172,31 @@ def ours(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("change", LATER)
 def test_a_run_of_a_later_version_is_refused_and_untouched_by_every_command(
-    ours: Path, tmp_path: Path, change: Callable[[Path], None]
+    ours: Path,
+    tmp_path: Path,
+    change: Callable[[Path], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # this process has its own
     shutil.copytree(ours, tmp_path, dirs_exist_ok=True)
     (run,) = tmp_path.glob("runs/fast-*")
     # symbols are known by their content, so that the copy is the same run
     change(run)
     before = content_of(tmp_path)
-    few = COMMANDS if change in (LATER[0], LATER[3]) else {"run": COMMANDS["run"]}
-    for arguments in few.values():
-        ended = unseen(*arguments, cwd=tmp_path)
-        assert ended.returncode == 2, (arguments, ended.stderr, ended.stdout)
-        assert ended.stdout == ""
-        assert ended.stderr.count("\n") == 1
-        assert "was made by another version" in ended.stderr
-        assert f"this is unseen {version('unseen')} (format {FORMAT})" in ended.stderr
+    for arguments in COMMANDS.values():
+        assert command(arguments) == 2, arguments
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.count("\n") == 1
+        assert "was made by another version" in said.err
+        assert f"this is unseen {version('unseen')} (format {FORMAT})" in said.err
         assert content_of(tmp_path) == before
-    listed = unseen("runs", cwd=tmp_path)
-    assert listed.returncode == 0
-    assert "another version" in " ".join(listed.stdout.split())
-    assert "mean-" in listed.stdout
+    assert command(["runs"]) == 0
+    listed = capsys.readouterr().out
+    assert "another version" in " ".join(listed.split())
+    assert "mean-" in listed
     assert content_of(tmp_path) == before
 
 

@@ -94,7 +94,7 @@ class Run:
     def _results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
         self.folder.refuse_other_versions()
         results, damages = self.folder.results()
-        arrays = cache(self.folder.arrays)
+        arrays = cache(partial(self.folder.arrays, experiment=self.experiment))
         return [with_every_metric(each, partial(arrays, each.fold)) for each in results], damages
 
     @property

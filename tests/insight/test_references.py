@@ -10,7 +10,7 @@ from made_up_runs import by_heart, exact, made_up_run, noisy, summary_of
 from unseen.api import Run
 from unseen.commands.show import tell_damages
 from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import FORMAT
+from unseen.experiments.records import FORMAT
 from unseen.insight.references import shipped
 
 SCRIPT = Path(__file__).parents[2] / "scripts/ship_baselines.py"
@@ -59,7 +59,7 @@ def test_a_run_beside_counts_if_it_has_as_many_folds_as_the_package(tmp_path):
 def test_a_baseline_of_a_later_version_is_left_out_and_named(tmp_path, monkeypatch, capsys):
     run = made_up_run(tmp_path, few("fast"), noisy, [1])
     with monkeypatch.context() as later:
-        later.setattr("unseen.experiments.run_folder.FORMAT", FORMAT + 1)
+        later.setattr("unseen.experiments.records.FORMAT", FORMAT + 1)
         oracle = made_up_run(tmp_path, few("oracle"), by_heart, [1])
     assert summary_of(run).baselines["oracle"].rounded.mean > 0.9  # the shipped one
     tell_damages(Run(run))

@@ -1,5 +1,6 @@
 import io
 import sys
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -31,7 +32,8 @@ def shown(*, terminal: bool, quiet: bool = False) -> str:
 
 def test_a_notebook_has_a_line_for_each_fold(monkeypatch):
     assert "done" not in shown(terminal=False)
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    kernel = SimpleNamespace(IPKernelApp=SimpleNamespace(initialized=lambda: True))
+    monkeypatch.setitem(sys.modules, "ipykernel.kernelapp", kernel)
     text = shown(terminal=False)
     assert "fold 1 done, 1 of 2, unseen right 50 %\n" in text
     assert "fold 2 done, 2 of 2\n" in text

@@ -32,11 +32,16 @@ def sealed(record: dict[str, Any]) -> bytes:
 
 
 def read_record(path: Path, *, format_1_is_sealed: bool = True) -> dict[str, Any] | None:
-    """A record as it was sealed; damaged where it is none, or where its hash is wrong."""
+    """A record as it was sealed; damaged where it is none, or where its hash is wrong.
+
+    One that says it is of a later format is that version's, however it is sealed.
+    """
     if (record := read_json(path)) is None:
         return None
     if not isinstance(record, dict):
         raise DamagedFileError(path, "it is no record")
+    if isinstance(number := record.get("format"), int) and number > FORMAT:
+        raise OtherVersionError(path, f"{record.get('unseen', 'of later')} (format {number})")
     is_sealed = format_1_is_sealed or "format" in record
     if is_sealed and record.pop("sha256", None) != sha256(as_json(record)):
         raise DamagedFileError(path)

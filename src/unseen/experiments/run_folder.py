@@ -169,6 +169,8 @@ class RunFolder:
         record = read_record(path, format_1_is_sealed=False) or {}
         settings = record.get("experiment", record)
         if not (isinstance(settings, dict) and {"name", "problem", "training"} <= settings.keys()):
+            if record.get("unseen", version("unseen")) != version("unseen"):
+                raise self._other_version(path, record)
             raise DamagedFileError(path)
         try:
             refuse_later_format(record)

@@ -246,7 +246,7 @@ def classes_in(file: str) -> list[str] | None:
     return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
-BLIND, PANEL_AWARE, OWN = "blind", "panel-aware", "your own"
+BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
     "paper": Network(
@@ -276,7 +276,7 @@ MODELS: dict[str, Network] = {
         *("symbols of its own, a table of what they make, and the rule behind it", 2),
     ),
     "latent-blind": Network(
-        *(partial(latent, blind=True), BLIND),
+        *(partial(latent, blind=True), PLACE_BLIND),
         *("the same, not told where the symbols stand", 3),
     ),
 }

@@ -47,6 +47,12 @@ def watch(
                     console.print(Text(text, style=style), soft_wrap=True)
 
 
+def in_jupyter() -> bool:
+    """Whether this process is a notebook's kernel; nothing is imported to find out."""
+    kernel = sys.modules.get("ipykernel.kernelapp")
+    return kernel is not None and bool(kernel.IPKernelApp.initialized())
+
+
 class SessionDisplay:
     """The bars of a session: one for all folds, one for each under way, one for a download."""
 
@@ -62,7 +68,7 @@ class SessionDisplay:
             disable=quiet or not console.is_terminal,
             speed_estimate_period=300,
         )
-        self.in_notebook = not quiet and not console.is_terminal and "ipykernel" in sys.modules
+        self.in_notebook = not quiet and not console.is_terminal and in_jupyter()
         self.folds: tuple[int, ...] = ()
         self.done: set[int] = set()
         self.epochs = 1

@@ -151,12 +151,12 @@ def format_folds(folds: Sequence[int]) -> str:
 
 
 def commands_as_calls(text: str) -> str:
-    """A text for Python users: 'unseen run fast --seed 3' becomes unseen.run('fast', seed=3)."""
-    return re.sub(r"'unseen run [\w-]+( '[^']*'| [^' ]+)*'", lambda match: _call(match[0]), text)
+    """A text for Python users: `unseen run fast --seed 3` becomes `unseen.run('fast', seed=3)`."""
+    return re.sub("`unseen run ([^`]*)`", lambda match: f"`{_call(match[1])}`", text)
 
 
-def _call(quoted: str) -> str:
-    preset, *words = shlex.split(quoted[1:-1])[2:]
+def _call(command: str) -> str:
+    preset, *words = shlex.split(command)
     arguments = [repr(preset)]
     for word, following in pairwise([*words, "--"]):
         if word.startswith("--"):

@@ -7,7 +7,7 @@ import numpy as np
 from unseen.insight.summary import Summary
 from unseen.insight.verdict import Judgement, judge, unsplit, way_to_composition
 from unseen.learning.baselines import BASELINES
-from unseen.learning.models import BLIND, PANEL_AWARE, find_network
+from unseen.learning.models import BLIND, PANEL_AWARE, PLACE_BLIND, find_network
 from unseen.problem.symbol_words import symbol_words
 from unseen.views.repeat_command import baseline_command, repeat_command
 from unseen.views.words import (
@@ -104,6 +104,11 @@ def _sight(summary: Summary) -> str:
     sight = find_network(model).sight
     if sight == BLIND:
         return f"The network is blind: nothing in it says that a picture holds {symbols}."
+    if sight == PLACE_BLIND:
+        return (
+            f"The network is place-blind: it is built to know that a picture holds {symbols}, but "
+            "not where they are."
+        )
     if sight == PANEL_AWARE:
         return (
             "The network is panel-aware: it is built to know that a picture holds "
