@@ -15,6 +15,7 @@ import unseen
 from unseen.cli import COMMANDS, app, command
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
+from unseen.views.verdict_text import verdict_text
 
 SOURCE = Path(unseen.__file__).parent
 NETWORK = """
@@ -43,6 +44,11 @@ def ticked(text: str) -> list[str]:
     return re.findall("`(unseen [^`]+)`", " ".join(text.split()))
 
 
+def verdict(run: unseen.Run) -> str:
+    """What the command line prints below the tables."""
+    return verdict_text(run.summary).text
+
+
 def typed(printed: str) -> int:
     """The exit code of a command as a shell would have it."""
     name, *arguments = shlex.split(printed)
@@ -67,7 +73,7 @@ def test_a_run_is_repeated_by_its_command_and_placed_by_those_for_baselines(here
     experiment = fast().vary(symbols="my digits", **FEW, **settings)
     folder = made_up_run(Path(runs_dir), experiment, noisy, folds, recorded=False)
     run = unseen.load(folder.path)
-    for text in (str(run), run.report().read_text()):
+    for text in (verdict(run), run.report().read_text()):
         *baselines, restart = [each for each in ticked(html.unescape(text)) if " run " in each]
         assert restart.endswith(" --restart")
         assert [each.split()[2] for each in baselines] == ["nearest", "oracle"]
@@ -75,12 +81,12 @@ def test_a_run_is_repeated_by_its_command_and_placed_by_those_for_baselines(here
     for printed in (html.unescape(repeat), restart):
         assert typed(f"{printed} --no-report --quiet") == 0
         assert [path.parent for path in Path(runs_dir).glob("*/experiment.json")] == [folder.path]
-    assert typed(f"{ticked(str(run))[0]} --no-report --quiet") == 0
+    assert typed(f"{ticked(verdict(run))[0]} --no-report --quiet") == 0
     again = unseen.load(folder.path)
     assert {*again.summary.baselines} == {"nearest"}
     assert again.summary.baselines["nearest"].folds == len(run.results)
     assert again.summary.error_parts is not None
-    (oracle,) = ticked(str(again))
+    (oracle,) = ticked(verdict(again))
     if name == "an expression":  # the others take as long and show no more
         assert typed(f"{oracle} --no-report --quiet") == 0
         assert {*unseen.load(folder.path).summary.baselines} == {"nearest", "oracle"}

@@ -316,10 +316,11 @@ def test_folds_are_named_in_the_command_as_they_are_typed():
 
 def test_python_users_are_told_of_calls():
     told = (
-        "'unseen run nearest' and 'unseen run oracle --operation 'max(a, b)' --learning-rate 0.01 "
-        "--development --no-scale-answers --folds 1,3-5' would place it; it's 'quoted'."
+        "`unseen run nearest` and `unseen run oracle --operation 'max(a, b)' --learning-rate 0.01 "
+        "--development --no-scale-answers --folds 1,3-5` would place it; it's 'quoted'."
     )
     assert commands_as_calls(told) == (
-        "unseen.run('nearest') and unseen.run('oracle', operation='max(a, b)', learning_rate=0.01, "
-        "development=True, scale_answers=False, folds='1,3-5') would place it; it's 'quoted'."
+        "`unseen.run('nearest')` and `unseen.run('oracle', operation='max(a, b)', "
+        "learning_rate=0.01, development=True, scale_answers=False, folds='1,3-5')` would place "
+        "it; it's 'quoted'."
     )

@@ -162,7 +162,7 @@ def _distances(rules: Rules, switch: int | None, table: Tensor, evidence: Tensor
 
 
 SUM = Kind(stages=((8, 400),), directions=0)
-CURVED = Kind(stages=((32, 800),))
+CURVED = Kind(stages=((24, 500),))
 # the last digit of a sum is found from one start in fifty
-CURVED_FROM_MANY_STARTS = Kind(stages=((512, 300), (64, 1500)))
+CURVED_FROM_MANY_STARTS = Kind(stages=((256, 300), (32, 1000)))
 SWITCHED = Kind(stages=((16, 1500),), is_switched=True)
