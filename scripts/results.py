@@ -37,6 +37,14 @@ SECTIONS: dict[str, list[Row]] = {
         Row("multiply", "best --operation multiply"),
         Row("add, three digits", f"best {LONGER} --epochs 20"),
     ],
+    "Any operation, with a minute a fold": [
+        Row("add", "good"),
+        Row("multiply", "good --operation multiply"),
+        Row("the larger", 'good --operation "max(a, b)"'),
+        Row("the distance", 'good --operation "abs(a - b)"'),
+        Row("the number they spell", 'good --operation "10*a + b"'),
+        Row("the last digit of the sum", 'good --operation "(a + b) % 10"'),
+    ],
     "Operations": [
         Row("add", "fast"),
         Row("subtract", "fast --operation subtract"),

@@ -1,9 +1,12 @@
 """A network with symbols of its own, on symbols that are easy to tell apart."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+import unseen
 from unseen import PRESETS
 from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
@@ -12,10 +15,9 @@ from unseen.learning.models import MODELS
 
 
 def small(model: str, **settings: object):  # type: ignore[no-untyped-def]
-    return PRESETS["good"]().vary(
-        **{"samples": 150, "test_samples": 40, "watched_samples": 0, "batch_size": 32},
-        **{"model": model, "learning_rate": 0.025, "distortion": 0.0, **settings},
-    )
+    few = {"samples": 150, "test_samples": 40, "watched_samples": 0, "batch_size": 32}
+    easy = {"model": model, "learning_rate": 0.025, "distortion": 0.0}
+    return PRESETS["good"]().vary(**few | easy | settings)
 
 
 def test_a_corner_that_is_never_seen_follows_from_the_rest() -> None:
@@ -53,3 +55,9 @@ def test_a_likely_answer_costs_less() -> None:
     far, _ = network.likelihood_loss(pictures, predictions + 9, squared=False)  # type: ignore[operator]
     assert near < far
     assert np.isfinite([float(near.detach()), float(far.detach())]).all()
+
+
+def test_what_its_table_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UnseenError, match="up to 3 symbols, and these are 4"):
+        unseen.run(small("latent", length=4, samples=2, test_samples=2), folds=1, runs_dir=tmp_path)
+    assert not [*tmp_path.iterdir()]

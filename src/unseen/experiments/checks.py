@@ -121,10 +121,11 @@ def check_network(
             trial.result()
         except WorkerDiedError as death:
             raise UnseenError(f"{model} cannot be tried: {death}") from None
-    elif min(height, width) < LARGE_ENOUGH:
-        # the oracle reads symbols with the encoder of towers
-        network = find_network("towers" if model == "oracle" else model)
-        network.build(length, height, length * width)
+        return
+    # the oracle reads symbols with the encoder of towers
+    network = find_network("towers" if model == "oracle" else model)
+    if min(height, width) < LARGE_ENOUGH or length > network.most_symbols:
+        network.build(length, height, length * width)  # which says what it needs
 
 
 def try_own(experiment: Experiment, sizes: Collection[int], *shape: int) -> None:

@@ -7,6 +7,7 @@ It imports torch only when it is called, so that help, validation and tables do 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +32,7 @@ class Network:
     about: str
     cost: float = 1.0  # time of a training step, in steps of lenet5-strided; roughly
     revision: int = 1  # raised when the same name builds another network: earlier runs stay apart
+    most_symbols: float = math.inf  # in a picture
     uses_numba: bool = False  # on a CPU, where it is installed: with other last bits than without
 
 
@@ -128,10 +130,10 @@ def latent(length: int, height: int, width: int, *, blind: bool) -> nn.Module:
 
     from unseen.learning.latent import ALPHABET, LatentSymbols
 
-    if not 1 <= length <= 3:
+    if length > MOST_LATENT_SYMBOLS:
         raise UnseenError(
-            f"this network has a table of all combinations of up to 3 symbols, and these are "
-            f"{length}; 'towers' takes any number"
+            f"this network has a table of all combinations of up to {MOST_LATENT_SYMBOLS} symbols, "
+            f"and these are {length}; 'towers' takes any number"
         )
     panel_width = _panel_width(length, width)
     rows, columns = _left_after_strides(height, panel_width)
@@ -246,6 +248,7 @@ def classes_in(file: str) -> list[str] | None:
     return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
+MOST_LATENT_SYMBOLS = 3  # its table has 16 to the power of their number
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
 MODELS: dict[str, Network] = {
@@ -274,9 +277,11 @@ MODELS: dict[str, Network] = {
     "latent": Network(
         *(partial(latent, blind=False), PANEL_AWARE),
         *("symbols of its own, a table of what they make, and the rule behind it", 2),
+        most_symbols=MOST_LATENT_SYMBOLS,
     ),
     "latent-blind": Network(
         *(partial(latent, blind=True), PLACE_BLIND),
         *("the same, not told where the symbols stand", 3),
+        most_symbols=MOST_LATENT_SYMBOLS,
     ),
 }

@@ -83,7 +83,7 @@ def _place(summary: Summary) -> str:
     if not placed or known["nearest"].rounded.mean < summary.guess:
         clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
         start = "that answer"
-    if placed and way is not None:
+    if placed and way is not None and way > 0:
         come = f"it has come {format_percent(way, 0)} of the way"
         clauses.append(f"{come} from {start} to perfect composition")
     missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
