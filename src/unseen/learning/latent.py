@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unseen.learning.rules import find_rule
+from unseen.learning.rules import QUICK, SUMS_ONLY, THOROUGH, find_rule
 
 ALPHABET = 16  # symbols: more than there are digits, because some start as doubles of others
 # The table, its width and the places are few numbers that have far to go; their optimiser takes
@@ -20,6 +20,7 @@ GAIN = 5.0
 BALANCE = 1.0  # weight of the entropy of the symbols' use, so that none is forgotten early
 MEMORY = 0.995  # of the running count of combinations, from batch to batch
 LEAST_WIDTH = 0.02  # of the errors around the table, in spreads of the answers
+SETTLED_WIDTH = 0.3  # below which a table is taken for settled
 DOUBTFUL = 0.1  # share of the usual count at which an entry of the table counts half
 
 
@@ -64,7 +65,7 @@ class LatentSymbols(nn.Module):
         """
         symbols = self._symbols(pictures)  # (n, length, alphabet), log probabilities
         combinations = self._combinations(symbols)
-        width = LEAST_WIDTH + self.log_width.exp()
+        width = self._width()
         table = GAIN * self.table
         errors = (answers.unsqueeze(1) - table) / width
         misfits = (
@@ -88,11 +89,18 @@ class LatentSymbols(nn.Module):
         """Find the rule that the table follows where combinations were seen."""
         table = (GAIN * self.table).detach().view_as(self.counts)
         evidence = self.counts * self._certainty()
+        effort = SUMS_ONLY  # of a table that is still in motion, nothing else can be said
+        if self._width() < SETTLED_WIDTH:
+            effort = THOROUGH if is_last else QUICK
         found = find_rule(
-            table.float().cpu(), evidence.cpu(), shared=self.places is None, thorough=is_last
+            table.float().cpu(), evidence.cpu(), shared=self.places is None, effort=effort
         )
         self.rule.copy_(found.table)
         self.is_explained.fill_(found.explains)
+
+    def _width(self) -> Tensor:
+        """How wide errors around the table are, in spreads of the answers."""
+        return LEAST_WIDTH + self.log_width.exp()
 
     def _symbols(self, pictures: Tensor) -> Tensor:
         """Log probabilities of the symbols in each place: (n, length, alphabet)."""

@@ -20,6 +20,7 @@ from unseen.learning.stepwise import Stepwise, adam_step
 EXPLAINED = 5e-3
 ELBOW = 0.1  # where that loss turns from squared to absolute: a few wrong entries must not count
 PEAK_RATE = 0.05
+SUMS_ONLY, QUICK, THOROUGH = range(3)  # efforts
 
 
 @dataclass(frozen=True)
@@ -80,16 +81,16 @@ class FoundRule:
 
 
 def find_rule(
-    table: Tensor, evidence: Tensor, *, shared: bool, thorough: bool = True, seed: int = 0
+    table: Tensor, evidence: Tensor, *, shared: bool, effort: int = THOROUGH, seed: int = 0
 ) -> FoundRule:
     """The simplest rule that explains a table, or else the nearest.
 
     `evidence` says how much each entry counts. With `shared`, a symbol has one value for all
-    places. Rules that take long to find are looked for only if the search is `thorough`.
+    places. How long to look, at most, is the `effort`.
     """
     generator = torch.Generator().manual_seed(seed)
     found = []
-    for kind, switch in _kinds(table.ndim, thorough):
+    for kind, switch in _kinds(table.ndim, effort):
         rules = _random_rules(kind, switch, table, shared, generator)
         found.append(_fit(rules, kind, switch, table, evidence / evidence.sum()))
         if found[-1].explains:
@@ -97,15 +98,14 @@ def find_rule(
     return min(found, key=lambda rule: rule.residual)
 
 
-def _kinds(places: int, thorough: bool) -> Iterator[tuple[Kind, int | None]]:
+def _kinds(places: int, effort: int) -> Iterator[tuple[Kind, int | None]]:
     """The kinds to try, each with the place of its switch."""
     yield SUM, None
-    yield CURVED, None
-    if not thorough:
-        return
-    if places <= 2:  # where a switch would weight every pair by itself
+    if effort >= QUICK:
+        yield CURVED, None
+    if effort >= THOROUGH and places <= 2:
         yield CURVED_FROM_MANY_STARTS, None
-    else:
+    elif effort >= THOROUGH:  # in a pair, a switch would weight every combination by itself
         yield from ((SWITCHED, switch) for switch in range(places))
 
 
