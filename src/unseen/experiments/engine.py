@@ -106,14 +106,15 @@ class LocalProcesses(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop: after what is under way, or (`wait` false) at once by killing it."""
+        # first what waits for its turn, which it would get when another is killed
+        for future in self._tasks if cancel_futures or not wait else ():
+            future.cancel()
         if not wait:
             with self._lock:
                 self._closed = True
                 for process in self._processes:
                     process.kill()
             _kill_server()
-        for future in self._tasks if cancel_futures or not wait else ():
-            future.cancel()
         for thread in self._tasks.values() if wait else ():
             thread.join()
 
