@@ -375,3 +375,12 @@ def test_a_metric_that_an_earlier_run_did_not_measure_is_measured_if_its_predict
     for text in (console.export_text(), as_markdown(run.summary), as_latex(run.summary), page):
         assert "—" in text
         assert not re.search(r"\bnan\b", text)
+
+
+def test_a_metric_may_be_negative(tmp_path, symbols, monkeypatch):
+    below = Metric("below", "minus distance", "number", lambda said, true: -1 - np.abs(said - true))
+    monkeypatch.setitem(METRICS, "below", below)
+    experiment = fast().vary(symbols=str(symbols), test_samples=6)
+    run = unseen.load(made_up_run(tmp_path, experiment, folds=[1]).path)
+    assert run.damages == []
+    assert run.results[0].measures["below"] < 0

@@ -205,7 +205,7 @@ def run(
     true. `name` is one to find the run by, which changes nothing else of it. Progress is shown in
     a terminal and in Jupyter; `on_event` is called with each event instead.
     """
-    refuse_unknown(settings, ("folds", "jobs", "runs_dir", "restart"))
+    refuse_unknown(settings, ("folds", "jobs", "runs_dir", "restart", "name"))
     if on_event is not None and not callable(on_event):
         raise SettingError("on_event", on_event, "must be a function that takes an event")
     chosen = find_experiment(experiment).vary(**settings)

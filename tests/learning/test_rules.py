@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from unseen.learning import rules
-from unseen.learning.rules import CURVED, SUM, find_rule
+from unseen.learning.rules import find_rule
 
 DIGITS = torch.arange(10.0)
 OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -76,5 +76,11 @@ def test_the_same_table_gives_the_same_bits() -> None:
     assert torch.equal(first.table, again.table)
 
 
-def test_simple_rules_are_tried_first() -> None:
-    assert SUM.directions == 0 < CURVED.directions
+def test_a_rule_is_no_richer_than_it_has_to_be() -> None:
+    """Sums alone explain a sum, though other kinds would too; they do not explain a product."""
+    seen = hidden((10, 10), 10)
+    added, multiplied = (pairs_table(OPERATIONS[name]) for name in ("add", "multiply"))
+    plain = find_rule(added, seen, shared=True, effort=rules.SUMS_ONLY)
+    assert plain.explains
+    assert torch.equal(plain.table, find_rule(added, seen, shared=True).table)
+    assert not find_rule(multiplied, seen, shared=True, effort=rules.SUMS_ONLY).explains

@@ -93,8 +93,6 @@ def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
     if folds is None:
         return tuple(range(1, count + 1))
     for fold in folds:
-        if not isinstance(fold, int):
-            raise SettingError("folds", fold, "is no whole number")
         if not 1 <= fold <= count:
             raise SettingError("folds", fold, f"does not exist; this split has folds 1 to {count}")
     return tuple(folds)

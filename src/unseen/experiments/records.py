@@ -34,31 +34,33 @@ def sealed(record: dict[str, Any]) -> bytes:
 def read_record(path: Path, *, format_1_is_sealed: bool = True) -> dict[str, Any] | None:
     """A record as it was sealed; damaged where it is none, or where its hash is wrong.
 
-    One that says it is of a later format is that version's, however it is sealed.
+    One of a later format is refused however it is sealed; one of no format that there ever was,
+    only if its seal is right.
     """
     if (record := read_json(path)) is None:
         return None
     if not isinstance(record, dict):
         raise DamagedFileError(path, "it is no record")
     if isinstance(number := record.get("format"), int) and number > FORMAT:
-        raise OtherVersionError(path, f"{record.get('unseen', 'of later')} (format {number})")
+        raise OtherVersionError(path, made_by(record))
     is_sealed = format_1_is_sealed or "format" in record
     if is_sealed and record.pop("sha256", None) != sha256(as_json(record)):
         raise DamagedFileError(path)
+    if record.get("format", 1) not in (1, FORMAT):
+        raise OtherVersionError(path, made_by(record))
     return record
+
+
+def made_by(record: dict[str, Any], otherwise: str = "of unknown version") -> str:
+    """The version that made a record, with its format."""
+    return f"{record.get('unseen') or otherwise} (format {record.get('format', 1)})"
 
 
 def upgraded(record: dict[str, Any]) -> dict[str, Any]:
     """The result of a record; one of format 1 had each measure as a field of its own."""
-    refuse_later_format(record)
     result: dict[str, Any] = dict(record["result"])
     if "format" not in record:
         result.pop("curve", None)
         names = ("test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one")
         result["measures"] = {name: result.pop(name) for name in names}
     return result
-
-
-def refuse_later_format(record: dict[str, Any]) -> None:
-    if record.get("format", 1) not in (1, FORMAT):
-        raise ValueError(f"an unknown format, {record['format']}")

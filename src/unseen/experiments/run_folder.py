@@ -49,8 +49,8 @@ from unseen.experiments.fold_checks import (
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.records import (
     OtherVersionError,
+    made_by,
     read_record,
-    refuse_later_format,
     sealed,
     upgraded,
 )
@@ -169,19 +169,18 @@ class RunFolder:
         record = read_record(path, format_1_is_sealed=False) or {}
         settings = record.get("experiment", record)
         if not (isinstance(settings, dict) and {"name", "problem", "training"} <= settings.keys()):
-            if record.get("unseen", version("unseen")) != version("unseen"):
-                raise self._other_version(path, record)
-            raise DamagedFileError(path)
-        try:
-            refuse_later_format(record)
-            experiment = Experiment.model_validate(settings)
-        except (ValidationError, UnseenError, ValueError, TypeError) as error:
-            raise self._other_version(path, record) from error
-        if not self._is_named_for(experiment):
-            if record.get("unseen", version("unseen")) != version("unseen"):
-                raise self._other_version(path, record)
-            raise DamagedFileError(path, "its settings are not those that its folder is named for")
-        return experiment
+            fault = "it has no settings"
+        else:
+            try:
+                experiment = Experiment.model_validate(settings)
+            except (ValidationError, UnseenError, ValueError, TypeError) as error:
+                raise self._other_version(path, record) from error
+            if self._is_named_for(experiment):
+                return experiment
+            fault = "its settings are not those that its folder is named for"
+        if record.get("unseen", version("unseen")) != version("unseen"):
+            raise self._other_version(path, record)
+        raise DamagedFileError(path, fault)
 
     def _is_named_for(self, experiment: Experiment) -> bool:
         """Whether the name of the folder has the experiment's fingerprint.
@@ -298,8 +297,8 @@ class RunFolder:
         return self.recorded_symbols() == symbols
 
     def _other_version(self, path: Path, record: dict[str, Any]) -> OtherVersionError:
-        theirs = record.get("unseen") or self.environment().get("unseen", "of unknown version")
-        return OtherVersionError(path, f"{theirs} (format {record.get('format', 1)})")
+        began_with = self.environment().get("unseen", "of unknown version")
+        return OtherVersionError(path, made_by(record, began_with))
 
     def arrays(self, fold: int, experiment: Experiment) -> FoldArrays:
         """The arrays that a finished fold left; a DamagedFileError if they cannot be its own."""

@@ -91,7 +91,7 @@ def session(
         engine = own = LocalProcesses(jobs, experiment.problem.symbols)
     try:
         yield from check_network(experiment, posed, chosen, engine)
-        folder = RunFolder.of(experiment, Path(runs_dir))
+        folder = RunFolder.of(experiment, runs_dir)
         folder.refuse_other_versions()
         if name is not None:
             check_name(name, folder)
