@@ -108,7 +108,7 @@ class World:
             for fold in FOLDS
         }
         for fold in FOLDS:
-            folder.add_measurement(fold, self.measurement, first=True)
+            folder.measurements(fold).add(self.measurement, first=True)
             parts = ErrorParts(1.0, 0.1, 0.2, 0.3, (0.2, 0.2), 0.0)
             rows = self.posed.unseen(fold).tolist()
             deep = DeepFold(images=5, by_row=dict.fromkeys(rows, parts), probes={"a": (0.1, 0.2)})

@@ -186,7 +186,7 @@ def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
     def news(*measurements, first):
         with folder.hold(1):
             for place, each in enumerate(measurements):
-                folder.add_measurement(1, each, first=first and place == 0)
+                folder.measurements(1).add(each, first=first and place == 0)
         return [event.measurement for event in follower.news()]
 
     assert news(one, two, first=True) == [one, two]

@@ -176,13 +176,6 @@ def remove(path: Path) -> None:
         raise UnseenError(f"cannot remove {path}: {error.strerror}") from error
 
 
-def lock_file(path: Path) -> Path:
-    """A path to lock: whatever is there and is no regular file, as a link or a pipe, is removed."""
-    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-        remove(path)
-    return path
-
-
 def as_json(value: Any) -> bytes:
     return json.dumps(value, indent=1, sort_keys=True).encode()
 

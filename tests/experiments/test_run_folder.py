@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -299,3 +300,24 @@ def test_a_presets_name_means_the_run_without_other_settings(tmp_path: Path):
     shutil.rmtree(tmp_path / "fast-ab22")
     with pytest.raises(UnseenError, match="several runs"):
         find_run("fast", tmp_path)
+
+
+def test_looking_whether_a_fold_is_held_does_not_take_it_from_a_worker(tmp_path: Path):
+    folder = RunFolder(tmp_path)
+    with folder.hold(1):
+        pass
+    stopped = threading.Event()
+
+    def look() -> None:
+        while not stopped.is_set():
+            folder.is_held(1)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(50):
+            with folder.hold(1) as held:
+                assert held
+    finally:
+        stopped.set()
+        looking.join()

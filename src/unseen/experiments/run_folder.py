@@ -19,14 +19,12 @@ import math
 import os
 import re
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
-import filelock
 import numpy as np
 from pydantic import Field, ValidationError
 
@@ -46,7 +44,7 @@ from unseen.experiments.fold_checks import (
     check_weights,
     read_arrays,
 )
-from unseen.experiments.measuring import Measurement
+from unseen.experiments.measurements_file import MeasurementsFile
 from unseen.experiments.records import (
     OtherVersionError,
     made_by,
@@ -57,13 +55,10 @@ from unseen.experiments.records import (
 from unseen.files import (
     LARGEST_JSON_BYTES,
     DamagedFileError,
-    append_line,
     as_json,
     file_sha256,
-    lock_file,
     make_folder,
     open_recorded,
-    parse_json,
     read_checked,
     read_file,
     read_json,
@@ -73,6 +68,7 @@ from unseen.files import (
     write_whole,
 )
 from unseen.learning.models import is_own
+from unseen.locks import is_locked, locked
 from unseen.problem.splits import written_combinations
 from unseen.problem.symbols import BANK_SHA256, symbols_sha256
 from unseen.settings import Frozen
@@ -284,8 +280,8 @@ class RunFolder:
             if file_sha256(path.with_name(name)) != expected:
                 raise DamagedFileError(path.with_name(name))
         check_weights(path.with_name("model.safetensors"))
-        for name in ("measurements.jsonl", "deep.json"):  # which have no hash
-            if (file := open_recorded(path.with_name(name), LARGEST_JSON_BYTES)) is not None:
+        for unhashed in (self.measurements(fold).path, path.with_name("deep.json")):
+            if (file := open_recorded(unhashed, LARGEST_JSON_BYTES)) is not None:
                 file.close()
 
     def has_its_symbols(self, experiment: Experiment) -> bool:
@@ -311,63 +307,9 @@ class RunFolder:
             raise DamagedFileError(path)
         return content
 
-    def measurements(self, fold: int) -> list[Measurement]:
-        """What was measured of a fold on the way, so far."""
-        try:
-            content = read_file(self._measurements_file(fold), LARGEST_JSON_BYTES)
-        except DamagedFileError:
-            return []
-        if content is None:
-            return self._earlier_curve(fold)
-        found = []
-        for line in content.splitlines():
-            # one may be still being written, or have been cut by a power failure
-            with suppress(ValueError):
-                found.append(Measurement.from_json(parse_json(line)))
-        return found
-
-    def measurements_stamp(self, fold: int) -> tuple[int, int]:
-        """Time and size of the file of measurements: others when there is news."""
-        try:
-            status = self._measurements_file(fold).stat()
-        except OSError:
-            return 0, 0
-        return status.st_mtime_ns, status.st_size
-
-    def _earlier_curve(self, fold: int) -> list[Measurement]:
-        """The learning curve of a run of version 0.1, which kept it in the result."""
-        try:
-            record = read_json(self._fold(fold) / "result.json")
-            points = record["result"].get("curve", ())
-            return [
-                Measurement.from_json(
-                    {
-                        "epochs": epoch,
-                        "seconds": None,
-                        "seen": {"mse": point["seen_mse"], "mean_error": point["seen_mean_error"]},
-                        "unseen": {
-                            name: point[f"unseen_{name}"]
-                            for name in ("rounded", "mse", "mean_error")
-                        },
-                        **{name: [] for name in ("combinations", "right", "samples", "mean")},
-                    }
-                )
-                for epoch, point in enumerate(points, start=1)
-            ]
-        except (ValueError, LookupError, TypeError, AttributeError, UnseenError):
-            return []
-
-    def add_measurement(self, fold: int, measurement: Measurement, *, first: bool) -> None:
-        """Append a line; the first of a process also removes those that it will make again."""
-        path = self._measurements_file(fold)
-        if first:
-            earlier = [each for each in self.measurements(fold) if each.epochs < measurement.epochs]
-            self._write(path, *(_as_line(each) for each in earlier))
-        line = _as_line(measurement)
-        if (
-            self.measurements_stamp(fold)[1] + len(line) <= LARGEST_JSON_BYTES
-        ):  # what can be read again
-            append_line(path, line)
+    def measurements(self, fold: int) -> MeasurementsFile:
+        """What was measured of a fold on the way."""
+        return MeasurementsFile(self._fold(fold) / "measurements.jsonl")
 
     def derived(self, fold: int, name: str) -> bytes | None:
         """What was worked out from a fold before; None if its result is no longer the same."""
@@ -441,7 +383,7 @@ class RunFolder:
         """Forget a fold altogether."""
         self.discard_result(fold)
         self.tidy(fold)
-        remove(self._fold(fold) / "measurements.jsonl")
+        remove(self.measurements(fold).path)
 
     def discard_result(self, fold: int) -> None:
         """Forget what a fold came to: its result first, so that it is never half there."""
@@ -457,31 +399,13 @@ class RunFolder:
         """Whether some killed process left part of a file."""
         return any(self.path.glob("folds/*/.*.part"))
 
-    @contextmanager
-    def hold(self, fold: int) -> Iterator[bool]:
-        """Hold a fold against other processes; False if one of them has it.
-
-        The system takes the lock back when its holder dies, however that happens.
-        """
+    def hold(self, fold: int) -> AbstractContextManager[bool]:
+        """Hold a fold against other processes; False if one of them has it."""
         folder = self._fold(fold)
         for path in (folder.parent, folder):
             if not path.is_dir():
                 remove(path)
-        make_folder(folder)
-        lock = filelock.FileLock(lock_file(folder / "lock"))
-        try:
-            lock.acquire(blocking=False)
-        except filelock.Timeout:
-            yield False
-            return
-        except OSError as error:
-            raise UnseenError(f"cannot lock {folder}: {error.strerror}") from error
-        try:
-            for leftover in folder.glob(".*.part"):  # of a process that was killed
-                remove(leftover)
-            yield True
-        finally:
-            lock.release()
+        return locked(self._lock_file(fold))
 
     def fold_of(self, path: Path) -> int | None:
         """The fold that a file belongs to; None if it belongs to none."""
@@ -494,15 +418,12 @@ class RunFolder:
             remove(path)
         write_whole(path, *pieces, sync=sync)
 
-    def _measurements_file(self, fold: int) -> Path:
-        return self._fold(fold) / "measurements.jsonl"
-
     def is_held(self, fold: int) -> bool:
-        """Whether a process works on a fold; False where that cannot be found out."""
-        if (self._fold(fold) / "lock").exists():
-            with suppress(UnseenError), self.hold(fold) as held:
-                return not held
-        return False
+        """Whether a process works on a fold."""
+        return is_locked(self._lock_file(fold))
+
+    def _lock_file(self, fold: int) -> Path:
+        return self._fold(fold) / "lock"
 
     def folds(self) -> list[int]:
         """The folds that were begun, in order."""
@@ -537,7 +458,3 @@ class RunFolder:
     @property
     def _environment_file(self) -> Path:
         return self.path / "environment.json"
-
-
-def _as_line(measurement: Measurement) -> bytes:
-    return json.dumps(measurement.to_json(), separators=(",", ":")).encode() + b"\n"

@@ -221,9 +221,9 @@ class FoldFollower:
 
     def news(self) -> Iterator[Progressed | Measured]:
         """What has happened since the last time; what a restarted fold measures again is news."""
-        stamp, self.stamp = self.stamp, self.folder.measurements_stamp(self.fold)
+        stamp, self.stamp = self.stamp, self.folder.measurements(self.fold).stamp()
         if stamp != self.stamp:
-            told, self.told = self.told, self.folder.measurements(self.fold)
+            told, self.told = self.told, self.folder.measurements(self.fold).read()
             pairs = zip(told, self.told, strict=False)
             known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             yield from (Measured(self.fold, each) for each in self.told[known:])

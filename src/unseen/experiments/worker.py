@@ -42,7 +42,7 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
                 folder.save(end.value)
                 return True
             if step.measurement is not None:
-                folder.add_measurement(fold, step.measurement, first=first)
+                folder.measurements(fold).add(step.measurement, first=first)
                 first = False
             progress = step.progress
             if progress.epoch_ended and not isinstance(progress, BaselineProgress):

@@ -62,7 +62,7 @@ def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResu
             raise damage if recorded else changed from damage
         measurements = tuple(
             each
-            for each in folder.measurements(result.fold)
+            for each in folder.measurements(result.fold).read()
             if each.epochs <= experiment.training.epochs
         )
         deep = deep_of(folder.derived(result.fold, DEEP_FILE), posed, result.fold)

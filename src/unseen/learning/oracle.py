@@ -5,25 +5,24 @@ many symbols as the preset `best` does. No fold changes it: a run trains it once
 """
 
 import io
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 
-import filelock
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from unseen.errors import UnseenError
-from unseen.files import lock_file, make_folder, read_checked, remove, write_checked
+from unseen.files import read_checked, remove, write_checked
 from unseen.learning.distortion import distort
 from unseen.learning.evaluation import EVALUATION_BATCH, to_input
 from unseen.learning.models import symbol_encoder
 from unseen.learning.optimizers import muon, one_cycle
 from unseen.learning.stepwise import Optimizer
 from unseen.learning.training import seeded, set_learning_rate
+from unseen.locks import FOREVER, locked
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
 from unseen.problem.symbols import SymbolImages
@@ -72,7 +71,8 @@ def fit_oracle(
     have in common: whoever holds its lock trains, saving after each epoch, and the others wait.
     """
     labels = np.unique(symbols.labels)
-    with nullcontext() if shared is None else _locked(shared):
+    lock = shared and shared.with_name(f"{shared.name}.lock")
+    with nullcontext() if lock is None else locked(lock, wait=FOREVER):
         height, width = symbols.images.shape[1:]
         streams = Streams(seed, fold=0)
 
@@ -109,23 +109,6 @@ def fit_oracle(
                 torch.save(state | {"optimizer": optimizer.state_dict()}, buffer)
                 write_checked(shared, buffer.getvalue())
     return Oracle(classifier.eval(), labels, table)
-
-
-@contextmanager
-def _locked(shared: Path) -> Iterator[None]:
-    """Hold the file, waiting for whoever has it; what a killed process left of it is removed."""
-    make_folder(shared.parent)
-    lock = filelock.FileLock(lock_file(shared.with_name(f"{shared.name}.lock")))
-    try:
-        lock.acquire()
-    except OSError as error:
-        raise UnseenError(f"cannot lock {shared}: {error.strerror}") from error
-    try:
-        for leftover in shared.parent.glob(".*.part"):
-            remove(leftover)
-        yield
-    finally:
-        lock.release()
 
 
 def _batches(

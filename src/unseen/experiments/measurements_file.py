@@ -1,0 +1,85 @@
+"""The measurements of a fold on disk: a line for each, written while it learns."""
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.errors import UnseenError
+from unseen.experiments.measuring import Measurement
+from unseen.files import (
+    LARGEST_JSON_BYTES,
+    DamagedFileError,
+    append_line,
+    parse_json,
+    read_file,
+    read_json,
+    remove,
+    write_whole,
+)
+
+
+@dataclass(frozen=True)
+class MeasurementsFile:
+    """The file of a fold."""
+
+    path: Path
+
+    def read(self) -> list[Measurement]:
+        """What was measured so far."""
+        try:
+            content = read_file(self.path, LARGEST_JSON_BYTES)
+        except DamagedFileError:
+            return []
+        if content is None:
+            return _curve_of_version_0_1(self.path.with_name("result.json"))
+        found = []
+        for line in content.splitlines():
+            # one may be still being written, or have been cut by a power failure
+            with suppress(ValueError):
+                found.append(Measurement.from_json(parse_json(line)))
+        return found
+
+    def stamp(self) -> tuple[int, int]:
+        """Time and size of the file: others when there is news."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return 0, 0
+        return status.st_mtime_ns, status.st_size
+
+    def add(self, measurement: Measurement, *, first: bool) -> None:
+        """Append a line; the first of a process also removes those that it will make again."""
+        if first:
+            earlier = [each for each in self.read() if each.epochs < measurement.epochs]
+            if self.path.is_dir():
+                remove(self.path)
+            write_whole(self.path, *map(_as_line, earlier))
+        line = _as_line(measurement)
+        if self.stamp()[1] + len(line) <= LARGEST_JSON_BYTES:  # what can be read again
+            append_line(self.path, line)
+
+
+def _as_line(measurement: Measurement) -> bytes:
+    return json.dumps(measurement.to_json(), separators=(",", ":")).encode() + b"\n"
+
+
+def _curve_of_version_0_1(result: Path) -> list[Measurement]:
+    """The learning curve that version 0.1 kept in a fold's result."""
+    try:
+        return [
+            Measurement.from_json(
+                {
+                    "epochs": epoch,
+                    "seconds": None,
+                    "seen": {"mse": point["seen_mse"], "mean_error": point["seen_mean_error"]},
+                    "unseen": {
+                        name: point[f"unseen_{name}"] for name in ("rounded", "mse", "mean_error")
+                    },
+                    **{name: [] for name in ("combinations", "right", "samples", "mean")},
+                }
+            )
+            for epoch, point in enumerate(read_json(result)["result"].get("curve", ()), start=1)
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError, UnseenError):
+        return []
