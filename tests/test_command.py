@@ -51,7 +51,7 @@ def test_the_tables_stand_beside_the_papers_and_are_shown_again(tmp_path: Path):
         "1.1072",
         "0.0623",
         "70.91 %",
-        "lenet5-strided (blind",
+        "lenet5-curved (blind",
         "likely",
     ):
         assert words in ran.stdout

@@ -95,7 +95,7 @@ def test_a_run_is_repeated_by_its_command_and_placed_by_those_for_baselines(here
 
 
 def test_what_a_report_advises_for_its_networks_is_run(here, capsys):
-    for model in ("net.py:Net", "lenet5-strided"):
+    for model in ("net.py:Net", "lenet5-curved"):
         settings = {"model": model, "symbols": "my digits", "length": 1, **FEW}
         run = unseen.run("fast", folds=[1], on_event=lambda event: None, **settings)
         (deep,) = [each for each in ticked(run.report().read_text()) if "--deep" in each]

@@ -21,7 +21,7 @@ from unseen.views.repeat_command import command_of, option_of
 OTHERS = {
     "operation": "a*b + 2", "length": 3, "symbols": "dominoes", "split": "mirror", "split_seed": 5,
     "unseen": 7, "samples": 5, "test_samples": 6, "development": True,
-    "model": "towers", "epochs": 3, "batch_size": 7, "loss": "huber", "optimizer": "sgd",
+    "model": "towers", "epochs": 3, "batch_size": 7, "loss": "mse", "optimizer": "sgd",
     "learning_rate": 0.25, "schedule": "constant", "scale_answers": False, "precision": "bf16",
     "averaged_epochs": 1, "fresh_draws": True, "distortion": 0.5, "watched_samples": 9,
     "seed": 4, "device": "cuda", "threads": 2,
@@ -73,7 +73,7 @@ def test_help_is_short_and_shows_real_defaults_and_examples(run_help):
     lines = run_help.splitlines()
     assert len(lines) <= 70
     assert max(map(len, lines)) <= 100
-    for words in ("[0.035]", "[lenet5-strided]", "[800]", "[376483]"):
+    for words in ("[0.035]", "[lenet5-curved]", "[800]", "[376483]"):
         assert words in run_help
     for group in ("Problem", "Training", "Run", "Examples"):
         assert group in run_help

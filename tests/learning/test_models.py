@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from unseen.errors import UnseenError
 from unseen.learning.models import BLIND, MODELS, lenet5, lenet5_dense, paper, parameter_count
-from unseen.learning.modules import Dropout, Towers
+from unseen.learning.modules import CurvedReadOut, Dropout, Towers
 
 
 def layers(model):
@@ -67,7 +67,9 @@ def test_dropout_drops_its_share_of_the_elements_and_keeps_the_mean(share):
 @pytest.mark.parametrize("name", MODELS)
 def test_networks_start_as_keras_starts_them(name):
     """Glorot: uniform within ± sqrt(6 / (fan in + fan out)); biases are zero."""
-    for layer in MODELS[name].build(2, 28, 56).modules():
+    network = MODELS[name].build(2, 28, 56)
+    curved = [part for part in network.modules() if isinstance(part, CurvedReadOut)]
+    for layer in set(network.modules()) - {part for each in curved for part in each.modules()}:
         if isinstance(layer, nn.Conv2d | nn.Linear):
             field = layer.weight[0, 0].numel()
             fan_in, fan_out = layer.weight.shape[1] * field, layer.weight.shape[0] * field
@@ -164,3 +166,34 @@ def test_sums_and_products_are_within_reach_of_towers(linear, product):
     left, right = torch.full((1, 1, 4, 4), 0.3), torch.full((1, 1, 4, 4), 0.4)
     answer = network(torch.cat([left, right], dim=3)).item()
     assert answer == pytest.approx(0.3 * 0.4 if product else 0.3 + 0.4, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda a, b: a + b,
+        lambda a, b: a - b,
+        lambda a, b: a * b,
+        max,
+        lambda a, b: abs(a - b),
+        lambda a, b: 10 * a + b,
+    ],
+)
+def test_a_curved_read_out_begins_as_a_sum_and_expresses_every_operation(operation):
+    """Solved for its last weights alone, with directions a + b, a - b: no error on the table."""
+    values = torch.cartesian_prod(torch.arange(10.0), torch.arange(10.0))
+    answers = torch.tensor([float(operation(*pair)) for pair in values.tolist()])
+    read_out = CurvedReadOut(2, directions=2)
+    read_out.start()
+    first, second, bias = *read_out.answer.weight[0, :2], read_out.answer.bias
+    assert torch.allclose(
+        read_out(values)[:, 0], first * values[:, 0] + second * values[:, 1] + bias
+    )
+    with torch.no_grad():
+        read_out.directions.weight.copy_(torch.tensor([[1.0, 1.0], [1.0, -1.0]]))
+        read_out.directions.bias.zero_()
+        u = read_out.directions(values)
+        features = torch.cat([values, u.square(), u.abs(), torch.ones(100, 1)], dim=1)
+        solved = torch.linalg.lstsq(features, answers[:, None], driver="gelsd").solution[:, 0]
+        read_out.answer.weight[0], read_out.answer.bias[0] = solved[:-1], solved[-1]
+        assert torch.allclose(read_out(values)[:, 0], answers, atol=1e-3)

@@ -34,7 +34,7 @@ def test_rows_stand_beside_the_papers():
     assert re.search("\n7 0.5000 1.2150.* 0.2500 0.0803", rows)
     assert "\nmean 70.00 % 70.91 % 90.00 % 88.51 % 95.00 % 94.90 %" in rows
     assert "\n± 14.14 % 16.90 % 0.00 % 7.26 % 0.00 % 3.00 %" in rows
-    assert "lenet5-strided (blind, 44,249 parameters), 1 epoch; 2 folds, seed 0" in " ".join(
+    assert "lenet5-curved (blind, 44,249 parameters), 1 epoch; 2 folds, seed 0" in " ".join(
         text.split()
     )
     assert "likely, not proven" in text

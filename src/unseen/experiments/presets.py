@@ -67,10 +67,10 @@ def fast() -> Experiment:
         name="fast",
         problem=Problem(samples_per_combination=800, test_samples_per_combination=2_000),
         training=Training(
-            model="lenet5-strided",
+            model="lenet5-curved",
             epochs=1,
             batch_size=96,
-            loss="mse",
+            loss="huber",
             optimizer="muon",
             learning_rate=0.035,
             schedule="one-cycle",

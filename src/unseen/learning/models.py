@@ -86,24 +86,37 @@ def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
 
 
 def lenet5_strided(
-    length: int, height: int, width: int, *, widths: tuple[int, int, int, int] = (8, 16, 64, 32)
+    length: int,
+    height: int,
+    width: int,
+    *,
+    widths: tuple[int, int, int, int] = (8, 16, 64, 32),
+    values: int = 1,
 ) -> nn.Module:
     """LeNet-5 with convolutions that stride where it pools, narrower, its views squashed by tanh.
 
-    A squashed view says the same of all ways to write a digit, which is what rounding needs.
+    A squashed view says the same of all ways to write a digit, which is what rounding needs. The
+    last layer gives the answer, or a few values that a curved read-out makes the answer of.
     """
     from torch import nn
+
+    from unseen.learning.modules import CurvedReadOut
 
     rows, columns = _left_after_strides(height, width)
     views = abs(rows - columns) + 1
     first, second, third, fourth = widths
-    return _keras_start(
+    network = _keras_start(
         *(nn.Conv2d(1, first, 5, stride=2), nn.ReLU()),
         *(nn.Conv2d(first, second, 5, stride=2), nn.ReLU()),
         *(nn.Conv2d(second, third, min(rows, columns)), nn.ReLU()),
         *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
-        *(nn.Flatten(), nn.Linear(fourth * views, 1)),
+        *(nn.Flatten(), nn.Linear(fourth * views, values)),
+        *([CurvedReadOut(values)] if values > 1 else []),
     )
+    for layer in network.children():
+        if isinstance(layer, CurvedReadOut):
+            layer.start()
+    return network
 
 
 def towers(length: int, height: int, width: int) -> nn.Module:
@@ -266,8 +279,12 @@ MODELS: dict[str, Network] = {
     "lenet5-strided": Network(
         lenet5_strided, BLIND, "LeNet-5 that strides instead of pooling, and narrower"
     ),
+    "lenet5-curved": Network(
+        partial(lenet5_strided, values=2),
+        *(BLIND, "the same, its answer made of two values, their squares and absolute values"),
+    ),
     "lenet5-wide": Network(
-        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "the same, twice as wide", 2
+        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "lenet5-strided, twice as wide", 2
     ),
     "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5", 2.5),
     "towers": Network(

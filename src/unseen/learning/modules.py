@@ -118,3 +118,27 @@ class Towers(nn.Module):
             product = product * factor(values[:, place])
         added: Tensor = self.linear(values.flatten(1)) + self.products(product)
         return added  # (n, 1)
+
+
+class CurvedReadOut(nn.Module):
+    """One number from a few values v: linear in v, in u² and in |u|; u are directions through v.
+
+    Squares make products, as a · b = ((a + b)² - (a - b)²) / 4, and absolute values make the larger
+    of two and their distance. Both begin as nothing: what sums can do is left to sums.
+    """
+
+    def __init__(self, values: int, directions: int = 4) -> None:
+        super().__init__()
+        self.directions = nn.Linear(values, directions)
+        self.answer = nn.Linear(values + 2 * directions, 1)
+
+    def start(self) -> None:
+        """Set the first weights."""
+        nn.init.normal_(self.directions.weight)
+        nn.init.normal_(self.directions.bias, std=0.5)
+        nn.init.zeros_(self.answer.weight[:, self.directions.in_features :])
+
+    def forward(self, v: Tensor) -> Tensor:
+        u = self.directions(v)
+        answer: Tensor = self.answer(torch.cat([v, u.square(), u.abs()], dim=1))
+        return answer  # (n, 1)

@@ -29,12 +29,12 @@ class Training(Frozen):
     """How it is learnt."""
 
     model: Annotated[PathText, AfterValidator(_known_model)] = Field(
-        "lenet5-strided", description="Network or baseline; or file.py:Class, your own"
+        "lenet5-curved", description="Network or baseline; or file.py:Class, your own"
     )
     epochs: int = Field(1, ge=1, le=1_000_000, description="Passes over the training samples")
     batch_size: int = Field(96, ge=1, le=10_000_000, description="Samples per step")
     loss: Annotated[str, known("loss", lambda: LOSSES)] = Field(
-        "mse", description="What training minimises: " + " or ".join(LOSSES)
+        "huber", description="What training minimises: " + " or ".join(LOSSES)
     )
     optimizer: Annotated[str, known("optimizer", lambda: OPTIMIZERS)] = Field(
         "muon", description="Optimiser: " + ", ".join(OPTIMIZERS)
