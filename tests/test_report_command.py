@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -218,8 +219,23 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     assert "means do not differ by the difference" in " ".join(said.split())
     assert "means do not differ" not in " ".join(table.stdout.split())
     lost = unseen("compare", first, runs(astray, seed=3), cwd=tmp_path).stdout
-    assert "nan to nan" in lost
-    assert "+nan" not in lost
+    assert "nan" not in lost
+    assert re.search(r"100 +— +— +—", lost)
+    two = unseen(
+        "compare", *(runs(noisy, [1], unseen=2, seed=seed) for seed in (1, 2)), cwd=tmp_path
+    )
+    assert two.returncode == 0
+    assert "nan" not in two.stdout
+
+
+def test_the_same_symbols_in_another_folder_are_no_difference(runs, tmp_path):
+    copy = shutil.copytree(tmp_path / "symbols", tmp_path / "moved" / "copy")
+    compared = (runs(noisy, [1]), runs(exact, [1], seed=1, symbols=str(copy)))
+    said = unseen("compare", *compared, cwd=tmp_path).stdout
+    assert f"{compared[1]}: fast --seed 1\n" in said
+    assert said.count("--symbols symbols") == 1
+    document = json.loads(unseen("compare", *compared, "--json", cwd=tmp_path).stdout)
+    assert [run["settings"] for run in document["runs"]] == [{}, {"seed": 1}]
 
 
 def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
