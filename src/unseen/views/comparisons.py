@@ -21,7 +21,7 @@ from unseen.learning.metrics import Metric
 from unseen.views.json_view import jsonable
 from unseen.views.repeat_command import side_by_side
 from unseen.views.tables import console_table, format_measure
-from unseen.views.words import format_count
+from unseen.views.words import decimals, format_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
     """How many combinations, their difference, its interval, and its p-value."""
     scale, digits = (100, 2) if metric.unit == "share" else (1, 4)
     at, low, high = (
-        f"{scale * value:+.{digits}f}" if math.isfinite(value) else ""
+        format(scale * value, "+" + decimals(value, digits)) if math.isfinite(value) else ""
         for value in (compared.difference, compared.low, compared.high)
     )
     interval = f"{low} to {high}" if low and high else "—"
