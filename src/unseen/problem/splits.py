@@ -260,7 +260,9 @@ def find_split(
         try:
             found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}
         except (TypeError, ValueError, OverflowError) as error:
-            raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
+            raise UnseenError(
+                "a split is a name, a file or a list of combinations, as [(3, 8), (8, 3)]"
+            ) from error
         if not found:
             raise UnseenError("the list of unseen combinations is empty")
         return LISTED, tuple(sorted(found))
