@@ -67,7 +67,8 @@ def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     np.random.RandomState(seed).shuffle(rows)
     if unseen is None:
         if count < 10:
-            raise UnseenError(f"ten folds need ten combinations; there are {count}")
+            few = f"ten folds need ten combinations; there are {count}"
+            raise UnseenError(f"{few}: set how many are unseen, or choose another split")
         return np.array_split(rows, 10)
     starts = range(0, count, unseen)
     return [np.take(rows, range(start, start + unseen), mode="wrap") for start in starts]
