@@ -384,3 +384,28 @@ def test_a_metric_may_be_negative(tmp_path, symbols, monkeypatch):
     run = unseen.load(made_up_run(tmp_path, experiment, folds=[1]).path)
     assert run.damages == []
     assert run.results[0].measures["below"] < 0
+
+
+def test_a_whole_checkpoint_that_is_of_no_use_is_told_and_the_fold_begun_again(tmp_path):
+    symbols = write_symbols(tmp_path / "symbols")
+    settings = {"runs_dir": tmp_path, "folds": [1], **SETTINGS, "symbols": symbols}
+    first = unseen.run("fast", on_event=lambda event: None, **settings)
+    (first.folder.path / "folds/01/result.json").unlink()
+    first.folder.save_checkpoint(1, b"of something else")
+    events: list[object] = []
+    again = unseen.run("fast", on_event=events.append, **settings)
+    told = [event for event in events if isinstance(event, Note) and event.kind == "fold damaged"]
+    assert [note.details["fault"] for note in told] == ["the checkpoint does not fit its network"]
+    assert again.results[0].measures == first.results[0].measures
+
+
+def test_what_cannot_be_a_setting_is_told_in_our_words():
+    refused = {
+        "name has to be given": unseen.Experiment,
+        "problem=3 must be of class Problem": lambda: fast().change(problem=3),
+        "epochs=3 cannot be set": lambda: setattr(unseen.Training(), "epochs", 3),
+        "as [(3, 8), (8, 3)]": lambda: fast().vary(split=[("a", "b")]),
+    }
+    for words, call in refused.items():
+        with pytest.raises(UnseenError, match=re.escape(words)):
+            call()

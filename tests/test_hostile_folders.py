@@ -122,3 +122,36 @@ def test_a_name_is_no_markup(folder: RunFolder, capsys):
     renamed = folder.path.rename(folder.path.with_name("[red] [bold]a\nb"))
     assert command(["runs", "--runs-dir", str(renamed.parent)]) == 0
     assert "[red] [bold]a\\nb" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("fold", ["99", "11", "00"])
+def test_a_fold_that_the_split_does_not_have_is_not_to_be_run(folder: RunFolder, capsys, fold):
+    shutil.copytree(folder.path / "folds/01", folder.path / "folds" / fold)
+    assert command(["show", str(folder.path)]) == 0
+    told = capsys.readouterr().err
+    assert f"folds/{fold}/result.json is damaged" in told
+    assert "unseen run" not in told
+
+
+@pytest.mark.parametrize("place", ["folds", "folds/01"])
+def test_a_file_or_a_loop_in_the_place_of_folds_is_told(folder: RunFolder, capsys, place):
+    there = folder.path / place
+    for put in (Path.touch, lambda path: path.symlink_to(path.name)):
+        shutil.rmtree(there) if there.is_dir() else there.unlink()
+        put(there)
+        assert command(["show", str(folder.path)]) == 0
+        assert f"{place}" in capsys.readouterr().err
+        assert command(["runs", "--runs-dir", str(folder.path.parent)]) == 0
+        assert folder.label in capsys.readouterr().out
+
+
+def test_a_figure_too_large_for_a_table_hides_no_run(folder: RunFolder, experiment, capsys):
+    path = folder.path / "folds/01/result.json"
+    record = json.loads(path.read_bytes())
+    record["result"]["measures"]["test_mse"] = 1e300
+    path.write_bytes(sealed(record))
+    other = made_up_run(folder.path.parent, experiment.vary(seed=1), folds=[1])
+    assert command(["runs", "--runs-dir", str(folder.path.parent)]) == 0
+    listed = capsys.readouterr().out
+    assert other.label in listed
+    assert "1.0000e+300" in listed

@@ -131,3 +131,26 @@ def test_a_run_of_an_earlier_version_without_its_list_has_no_command(here):
     assert "`" not in str(run)
     folder.create(experiment)
     assert folder.unseen_file.read_text() == "3 8\n8 3\n"
+
+
+def test_a_command_is_printed_on_one_line_however_narrow_the_terminal(here, capsys, monkeypatch):
+    experiment = fast().vary(symbols="my digits", operation="max(a, b) + 2", **FEW)
+    run = unseen.load(made_up_run(Path("all  runs"), experiment, noisy, [2]).path)
+    for columns in ("40", "80", "300"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert typed(f"unseen show {run.name} --runs-dir 'all  runs'") == 0
+        lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+        assert [line for line in lines if line.startswith("unseen run")] == re.findall(
+            "`(unseen [^`]+)`", verdict(run)
+        )
+
+
+def test_a_run_that_is_named_from_within_is_repeated_from_there(here, capsys, monkeypatch):
+    experiment = fast().vary(symbols="my digits", **FEW)
+    run = made_up_run(Path("runs"), experiment, noisy, [1]).path.absolute()
+    for place, name in ((run, "."), (run / "folds", ".."), (run.parent, f"{run.name}/")):
+        monkeypatch.chdir(place)
+        assert typed(f"unseen show {name}") == 0
+        (baseline, _) = re.findall("unseen run .*", capsys.readouterr().out)
+        (runs_dir,) = re.findall("--runs-dir (.*)", baseline)
+        assert (place / runs_dir).resolve() == run.parent.resolve()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy
 
+from unseen.cli import command
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 
@@ -124,6 +126,19 @@ def test_a_run_that_cannot_write_its_report_is_done_all_the_same(a_run: Path):
     assert "Run folder:" in again.stdout
 
 
+def test_a_report_is_written_although_nobody_reads_the_tables(runs, tmp_path, monkeypatch):
+    def closed(what: object) -> None:
+        raise BrokenPipeError
+
+    run = tmp_path / "runs" / runs(noisy, [1])
+    monkeypatch.setattr("unseen.commands.show.emit", closed)
+    monkeypatch.setattr("signal.signal", lambda *arguments: None)
+    words = f"run --symbols {tmp_path / 'symbols'} --test-samples 6 --folds 1 --runs-dir"
+    with pytest.raises(BrokenPipeError):
+        command([*words.split(), str(run.parent)])
+    assert (run / "report.html").is_file()
+
+
 def test_the_report_goes_where_it_is_asked_to(a_run: Path):
     here = a_run.parent.parent
     told = unseen("report", a_run.name, "--output", "page.html", "--figures", "figures", cwd=here)
@@ -173,9 +188,8 @@ def test_a_network_of_its_own_is_looked_into_only_when_it_is_named_again(tmp_pat
     refused = unseen("report", run, "--deep", cwd=tmp_path)
     assert refused.returncode == 2
     assert "net.py:Net is never run unasked; name its file.py:Class again" in refused.stderr
-    unused = unseen("report", run, "--model", "moved.py:Net", cwd=tmp_path)
-    assert unused.returncode == 2
-    assert "add --deep" in unused.stderr
+    by_network = unseen("report", "fast", "--model", "moved.py:Net", cwd=tmp_path)
+    assert by_network.returncode == 0, by_network.stderr
     named = unseen("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
     assert named.returncode == 0, named.stderr
     (run / "folds/01/deep.json").unlink()
@@ -218,8 +232,23 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     assert "means do not differ by the difference" in " ".join(said.split())
     assert "means do not differ" not in " ".join(table.stdout.split())
     lost = unseen("compare", first, runs(astray, seed=3), cwd=tmp_path).stdout
-    assert "nan to nan" in lost
-    assert "+nan" not in lost
+    assert "nan" not in lost
+    assert re.search(r"100 +— +— +—", lost)
+    two = unseen(
+        "compare", *(runs(noisy, [1], unseen=2, seed=seed) for seed in (1, 2)), cwd=tmp_path
+    )
+    assert two.returncode == 0
+    assert "nan" not in two.stdout
+
+
+def test_the_same_symbols_in_another_folder_are_no_difference(runs, tmp_path):
+    copy = shutil.copytree(tmp_path / "symbols", tmp_path / "moved" / "copy")
+    compared = (runs(noisy, [1]), runs(exact, [1], seed=1, symbols=str(copy)))
+    said = unseen("compare", *compared, cwd=tmp_path).stdout
+    assert f"{compared[1]}: fast --seed 1\n" in said
+    assert said.count("--symbols symbols") == 1
+    document = json.loads(unseen("compare", *compared, "--json", cwd=tmp_path).stdout)
+    assert [run["settings"] for run in document["runs"]] == [{}, {"seed": 1}]
 
 
 def test_runs_of_other_questions_are_not_compared(runs, tmp_path):

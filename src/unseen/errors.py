@@ -27,6 +27,10 @@ class SettingError(UnseenError):
         return SettingError, (self.setting, self.value, self.fault)
 
 
+class CheckpointError(UnseenError):
+    """A checkpoint of something else than the training that it should go on with."""
+
+
 def first_line(error: BaseException) -> str:
     """What an exception is called and the first line that it says; its text may itself fail."""
     try:

@@ -26,6 +26,8 @@ FAULTS = {
     **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
     **dict.fromkeys(("bool_type", "bool_parsing"), "must be True or False"),
     "string_type": "must be a text",
+    "model_type": "must be of class {class_name}",
+    "frozen_instance": "cannot be set; `change` makes settings with another value",
 }
 
 
@@ -35,6 +37,10 @@ class Frozen(BaseModel):
     def __init__(self, **settings: Any) -> None:
         with setting_errors(type(self)):
             super().__init__(**settings)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        with setting_errors(type(self)):
+            super().__setattr__(name, value)
 
     def change(self, **settings: Any) -> Self:
         """The same with some fields changed, checked anew."""
@@ -66,6 +72,8 @@ def setting_errors(model: type[BaseModel]) -> Iterator[None]:
         name = (info.title if info else None) or field
         if fault["type"] == "extra_forbidden":
             raise unknown("setting", name, setting_names(model)) from None
+        if fault["type"] == "missing":
+            raise UnseenError(f"{name} has to be given") from None
         said = FAULTS.get(fault["type"], "is not valid: {msg}")
         limits = {name: format_value(limit) for name, limit in fault.get("ctx", {}).items()}
         fault_said = said.format(msg=fault["msg"], **limits)

@@ -36,7 +36,7 @@ from unseen.problem.operations import parse_operation
         ("min(a)", "min takes two or more numbers, not 1"),
         ("max()", "max takes two or more numbers, not 0"),
         ("sqrt(a)", "'sqrt' is no function there (known: abs, min, max)"),
-        ("x + y", "'x' is no symbol's letter (a, b)"),
+        ("x + y", "'x' is no symbol's letter (a is the first, b the second)"),
         ("A", "'A' is no symbol's letter"),
         ("ab", "'ab' is no symbol's letter"),
         ("max", "'max' is no symbol's letter"),

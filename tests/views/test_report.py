@@ -12,6 +12,7 @@ import pytest
 from conftest import write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
+from unseen.errors import printable
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
@@ -64,6 +65,7 @@ def page_of(folder) -> Page:
     evidence = gather(folder, folder.experiment(), folder.results()[0])
     text = render_report(evidence, summary_of(folder))
     assert len(text) < 3_000_000
+    assert printable(text, but="\n") == text  # what is spelled out in a file is none of ours
     return Page(text)
 
 

@@ -29,7 +29,7 @@ def emit(what: RenderableType) -> None:
     if not isinstance(what, str):
         console = PlainConsole()
         with console.capture() as rendered:
-            console.print(what)
+            console.print(what, crop=False)
         print(rendered.get().removesuffix("\n"), flush=True)
     else:
         print(printable(what, but="\n"), flush=True)

@@ -9,7 +9,6 @@ from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.settings import RunSettings, given
 from unseen.commands.show import RunName, tell_damages
-from unseen.errors import UnseenError
 from unseen.files import write_whole
 from unseen.insight.probing import look_into
 from unseen.learning.models import is_own
@@ -46,9 +45,7 @@ def report(
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
     named = given(settings)
-    model = named.pop("model") if is_own(named.get("model", "")) else None
-    if model is not None and not deep:
-        raise UnseenError("--model names the network that --deep looks into; add --deep")
+    model = named.pop("model") if deep and is_own(named.get("model", "")) else None
     reported = load(run, runs_dir, **named)
     tell_damages(reported)
     if deep:

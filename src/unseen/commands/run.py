@@ -65,9 +65,11 @@ def run(
             say(stopped_words(started[0], restarted=restart))
         raise
     finished = Run(RunFolder(Path(started[0].run)))
-    print_run(finished, json=json)
-    if report and finished.results:  # else other processes have all its folds
-        _end_with_report(finished, silent=json)
+    try:
+        print_run(finished, json=json)
+    finally:  # also where nobody reads on
+        if report and finished.results:  # else other processes have all its folds
+            _end_with_report(finished, silent=json)
 
 
 def _end_with_report(run: "Run", *, silent: bool) -> None:

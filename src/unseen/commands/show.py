@@ -4,17 +4,18 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.text import Text
 
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.settings import RunSettings, given
 from unseen.errors import UnseenError, printable
 from unseen.experiments.find_runs import list_runs
+from unseen.experiments.fold_checks import fold_count
 from unseen.insight.references import unread_baselines
 from unseen.views.json_view import run_json
 from unseen.views.repeat_command import command_of
 from unseen.views.tables import list_table, run_tables
+from unseen.views.terminal import commands_apart
 from unseen.views.verdict_text import verdict_text
 
 RunName = Annotated[
@@ -58,7 +59,7 @@ def print_run(run: Run, *, json: bool) -> None:
         return
     emit(run_tables(experiment, results))
     if summary is not None:
-        emit(Text(verdict_text(summary).text))
+        emit(commands_apart(verdict_text(summary).text))
     emit(f"Run folder: {printable(str(run.folder.path))}")
 
 
@@ -66,7 +67,8 @@ def tell_damages(run: Run) -> None:
     """Say which of its files, and which baselines beside it, are left out."""
     for damage in run.damages:
         fold = run.folder.fold_of(damage.path)
-        command = command_of(run.experiment, [fold], run.folder) if fold else None
+        is_one = fold and fold <= fold_count(run.experiment.problem)
+        command = command_of(run.experiment, [fold], run.folder) if fold and is_one else None
         again = f", and `{command}` runs it again" if command else ""
         say(f"{damage}; its fold is left out{again}")
     for name in unread_baselines(run.folder):

@@ -59,7 +59,10 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
     """The run of this path or name; else those of a preset; else those whose name begins so."""
     for path in (Path(name), runs_dir / name):
         if name and os.path.lexists(path / "experiment.json"):
-            return [RunFolder(path)]
+            if path.name not in ("", ".."):
+                return [RunFolder(path)]
+            # . and .. do not say which folder the run is in
+            return [RunFolder(Path(os.path.normpath(path / "..")) / path.resolve().name)]
     runs = list_runs(runs_dir) if name else []
     return (
         [folder for folder in runs if folder.name() == name]

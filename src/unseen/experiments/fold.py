@@ -232,17 +232,14 @@ def train_network(
 
     from unseen.learning.evaluation import predict
     from unseen.learning.modules import saved_weights
-    from unseen.learning.training import CheckpointError, start_training, train
+    from unseen.learning.training import start_training, train
 
     started = time.perf_counter()
     problem, training = experiment.problem, experiment.training
     device = torch.device(experiment.device)
     state = start_training(training, seen, streams, device)
     if checkpoint is not None:
-        try:
-            state.restore(checkpoint)
-        except CheckpointError:  # its hash was right, but it is of no use
-            state = start_training(training, seen, streams, device)
+        state.restore(checkpoint)
     earlier_seconds = state.seconds
     watched = watched_samples(pose(problem), training.watched_samples, streams)
 

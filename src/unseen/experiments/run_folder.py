@@ -325,10 +325,12 @@ class RunFolder:
 
     def results(self, *, thorough: bool = True) -> tuple[list[FoldResult], list[DamagedFileError]]:
         """The results of all folds that are done, in order, and what is damaged."""
-        results, damages = [], []
+        results, damages = [], list[DamagedFileError]()
         experiment = self._known_experiment()
-        for path in sorted(self.path.glob("folds/*/result.json")):
-            if (fold := self.fold_of(path)) is None:
+        if os.path.lexists(folds := self.path / "folds") and not folds.is_dir():
+            damages.append(DamagedFileError(folds, "it is no folder"))
+        for path in sorted(self.path.glob("folds/*")):
+            if (fold := self.fold_of(path / "result.json")) is None:
                 continue
             try:
                 if (result := self._result(fold, experiment, thorough=thorough)) is not None:

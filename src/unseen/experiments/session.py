@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
-from unseen.errors import UnseenError, unknown
+from unseen.errors import CheckpointError, UnseenError, unknown
 from unseen.experiments.checks import (
     Folds,
     check_device,
@@ -193,6 +193,10 @@ def _run(
                     yield FoldDone(fold)
                 else:
                     left.append(fold)
+            except CheckpointError as error:  # its hash was right, but it is of no use
+                yield Note("fold damaged", fold, {"path": str(folder.path), "fault": str(error)})
+                folder.tidy(fold)
+                pending[submit(fold)] = fold
             except WorkerDiedError as dead:
                 if not dead.was_killed:
                     raise UnseenError(f"fold {fold} was not finished: {dead}") from None

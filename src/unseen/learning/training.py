@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from unseen.errors import UnseenError
+from unseen.errors import CheckpointError
 from unseen.learning.distortion import distort
 from unseen.learning.evaluation import to_input
 from unseen.learning.losses import LOSSES
@@ -28,10 +28,6 @@ from unseen.problem.samples import Samples, render_pictures, side_by_side
 PARTS_PER_EPOCH = 20
 # Measure after so many parts: ten times an epoch in a short training, four times in a long one.
 PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5
-
-
-class CheckpointError(UnseenError):
-    """A checkpoint of something else than the training that it should go on with."""
 
 
 @dataclass
@@ -64,7 +60,7 @@ class TrainingState:
             self.losses, self.seconds = [*map(float, parts["losses"])], float(parts["seconds"])
             self.weights_sum = {**parts["weights_sum"]}
         except Exception as error:
-            raise CheckpointError(f"a checkpoint does not fit its network: {error}") from error
+            raise CheckpointError("the checkpoint does not fit its network") from error
 
     def average_weights(self, epochs: int, *, last: bool) -> None:
         """Add the weights to their sum; after the last of some epochs, take on their mean."""

@@ -121,11 +121,13 @@ def _parts(node: ast.expr, text: str, length: int) -> list[ast.expr]:
 
 
 def _check_letter(name: str, text: str, length: int) -> None:
-    letters = ", ".join(LETTERS[:length])
     if len(name) != 1 or name not in LETTERS:
-        raise _no_arithmetic(text, f"{_short(name)!r} is no symbol's letter ({letters})")
+        # asked of a text alone, before it is known how many symbols there are
+        fault = f"{_short(name)!r} is no symbol's letter (a is the first, b the second)"
+        raise _no_arithmetic(text, fault)
     place = LETTERS.index(name) + 1
     if place > length:
+        letters = ", ".join(LETTERS[:length])
         ordinal = {2: "2nd", 3: "3rd"}.get(place, f"{place}th")
         fault = f": {name} is the {ordinal} symbol, but pictures have {length} ({letters})"
         raise _refusal(text, fault)

@@ -67,7 +67,8 @@ def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     np.random.RandomState(seed).shuffle(rows)
     if unseen is None:
         if count < 10:
-            raise UnseenError(f"ten folds need ten combinations; there are {count}")
+            few = f"ten folds need ten combinations; there are {count}"
+            raise UnseenError(f"{few}: set how many are unseen, or choose another split")
         return np.array_split(rows, 10)
     starts = range(0, count, unseen)
     return [np.take(rows, range(start, start + unseen), mode="wrap") for start in starts]
@@ -260,7 +261,9 @@ def find_split(
         try:
             found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}
         except (TypeError, ValueError, OverflowError) as error:
-            raise UnseenError(f"a split is a name or a list of combinations: {error}") from error
+            raise UnseenError(
+                "a split is a name, a file or a list of combinations, as [(3, 8), (8, 3)]"
+            ) from error
         if not found:
             raise UnseenError("the list of unseen combinations is empty")
         return LISTED, tuple(sorted(found))

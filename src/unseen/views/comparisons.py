@@ -12,6 +12,7 @@ from rich.text import Text
 
 from unseen.errors import SettingError
 from unseen.experiments.differences import differences
+from unseen.experiments.experiment import Experiment
 from unseen.files import write_whole
 from unseen.insight.comparison import RunComparison
 from unseen.insight.intervals import Comparison
@@ -20,7 +21,7 @@ from unseen.learning.metrics import Metric
 from unseen.views.json_view import jsonable
 from unseen.views.repeat_command import side_by_side
 from unseen.views.tables import console_table, format_measure
-from unseen.views.words import format_count
+from unseen.views.words import decimals, format_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,7 @@ def comparison_table(
     summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
 ) -> RenderableType:
     """A table for each metric; each run has its figure and its difference from the first one."""
-    settings, shared = side_by_side([summary.experiment for summary in summaries])
+    settings, shared = side_by_side(_experiments(summaries))
     alike = [f"All of them: {shared}"] if shared else []
     runs = [
         f"{summary.run}: {summary.experiment.name} {words}".strip()
@@ -55,6 +56,17 @@ def comparison_table(
         *(_table(metric, summaries, comparisons) for metric in unseen_metrics().values()),
         *(Text(words, style="dim") for words in _footnotes(summaries, comparisons)),
     )
+
+
+def _experiments(summaries: Sequence[Summary]) -> list[Experiment]:
+    """What was compared; all have the same symbols, so these are in one place, the first one's."""
+    symbols = {"symbols": summaries[0].experiment.problem.symbols}
+    return [
+        summary.experiment.model_copy(
+            update={"problem": summary.experiment.problem.model_copy(update=symbols)}
+        )
+        for summary in summaries
+    ]
 
 
 def _table(
@@ -78,11 +90,12 @@ def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
     """How many combinations, their difference, its interval, and its p-value."""
     scale, digits = (100, 2) if metric.unit == "share" else (1, 4)
     at, low, high = (
-        f"{scale * value:+.{digits}f}" if math.isfinite(value) else "nan"
+        format(scale * value, "+" + decimals(value, digits)) if math.isfinite(value) else ""
         for value in (compared.difference, compared.low, compared.high)
     )
+    interval = f"{low} to {high}" if low and high else "—"
     p_value = "< 0.001" if compared.p_value < 0.001 else f"{compared.p_value:.3f}"
-    return f"{compared.combinations:,}", at, f"{low} to {high}", p_value
+    return f"{compared.combinations:,}", at or "—", interval, p_value if at else "—"
 
 
 def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> list[str]:
@@ -103,7 +116,7 @@ def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison
 
 def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> str:
     """The same as one JSON object."""
-    apart, _ = differences([summary.experiment for summary in summaries])
+    apart, _ = differences(_experiments(summaries))
     document = {
         "runs": [
             {"run": summary.run, "settings": settings, **summary.intervals}

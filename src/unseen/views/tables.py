@@ -21,7 +21,7 @@ from unseen.learning.metrics import METRICS, Metric
 from unseen.learning.models import find_network
 from unseen.problem.symbol_words import symbol_words
 from unseen.views.repeat_command import side_by_side, without_folders
-from unseen.views.words import format_count, names_line
+from unseen.views.words import decimals, format_count, names_line
 
 TITLES = {"share": "Accuracy on unseen combinations", "number": "Errors"}
 PAPER = "paper"
@@ -156,4 +156,4 @@ def format_measure(metric: Metric, value: float | None) -> str:
         return ""
     if not math.isfinite(value):
         return "—"
-    return f"{100 * value:.2f} %" if metric.unit == "share" else f"{value:.4f}"
+    return f"{100 * value:.2f} %" if metric.unit == "share" else format(value, decimals(value, 4))

@@ -1,10 +1,12 @@
 """The terminal: nothing that is shown there is markup or a command to it."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from unseen.errors import printable
 
@@ -23,3 +25,15 @@ class PlainConsole(Console):
                 yield segment
             else:
                 yield Segment(printable(segment.text, but="\n"), segment.style)
+
+
+def commands_apart(text: str) -> Group:
+    """A text with each command in it on one line of its own, however long: it is to be copied."""
+    pieces = enumerate(re.split("`(unseen [^`]*)`", text))
+    return Group(
+        *(
+            Text(f"  {piece}", no_wrap=True, overflow="ignore") if at % 2 else Text(piece.strip())
+            for at, piece in pieces
+            if piece.strip()
+        )
+    )

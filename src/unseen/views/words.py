@@ -96,7 +96,12 @@ def format_decimal(value: float, digits: int = 2) -> str:
     """A number as people read it; a dash if it is not finite."""
     if not math.isfinite(value):
         return "—"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+    return format(round(value, digits) + 0.0, decimals(value, digits)).replace("-", "−")
+
+
+def decimals(value: float, digits: int) -> str:
+    """How a number is formatted: with an exponent if it is so large that it would fill a line."""
+    return f".{digits}{'f' if abs(value) < 1e8 else 'e'}"
 
 
 def format_spread(spread: Spread) -> str:
