@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 LARGEST_FILE_BYTES = 1_000_000  # of a network of one's own, where it is parsed
 
+Layers = tuple[tuple[int, int, int], ...]  # convolutions: channels, side of the kernel, stride
+STRIDED_EYES: Layers = ((16, 5, 2), (32, 5, 2))
+DEEP_EYES: Layers = ((8, 3, 1), (32, 3, 2), (32, 3, 1), (64, 3, 2))
+
 
 @dataclass(frozen=True)
 class Network:
@@ -102,12 +106,12 @@ def lenet5_strided(
 
     from unseen.learning.modules import CurvedReadOut
 
-    rows, columns = _left_after_strides(height, width)
-    views = abs(rows - columns) + 1
     first, second, third, fourth = widths
+    eyes = ((first, 5, 2), (second, 5, 2))
+    rows, columns = _left_after(eyes, height, width)
+    views = abs(rows - columns) + 1
     network = _keras_start(
-        *(nn.Conv2d(1, first, 5, stride=2), nn.ReLU()),
-        *(nn.Conv2d(first, second, 5, stride=2), nn.ReLU()),
+        *_convolutions(eyes),
         *(nn.Conv2d(second, third, min(rows, columns)), nn.ReLU()),
         *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
         *(nn.Flatten(), nn.Linear(fourth * views, values)),
@@ -137,7 +141,9 @@ def towers(length: int, height: int, width: int) -> nn.Module:
     return network
 
 
-def latent(length: int, height: int, width: int, *, blind: bool) -> nn.Module:
+def latent(
+    length: int, height: int, width: int, *, blind: bool, eyes: Layers = STRIDED_EYES
+) -> nn.Module:
     """Symbols of its own, a table of what they make, and the rule that the table follows."""
     from torch import nn
 
@@ -148,29 +154,49 @@ def latent(length: int, height: int, width: int, *, blind: bool) -> nn.Module:
             f"this network has a table of all combinations of up to {MOST_LATENT_SYMBOLS} symbols, "
             f"and these are {length}; 'towers' takes any number"
         )
-    panel_width = _panel_width(length, width)
-    rows, columns = _left_after_strides(height, panel_width)
-    views = _left_after_strides(height, width)[1] - columns + 1
+    panel = _left_after(eyes, height, _panel_width(length, width))
+    views = _left_after(eyes, height, width)[1] - panel[1] + 1
     encoder = _keras_start(
-        *(nn.Conv2d(1, 16, 5, stride=2), nn.ReLU()),
-        *(nn.Conv2d(16, 32, 5, stride=2), nn.ReLU()),
-        *(nn.Conv2d(32, 128, (rows, columns)), nn.ReLU()),
+        *_convolutions(eyes),
+        *(nn.Conv2d(eyes[-1][0], 128, panel), nn.ReLU()),
         nn.Conv2d(128, ALPHABET, 1),
     )
     return LatentSymbols(length, encoder, views if blind else None)
 
 
-def symbol_encoder(height: int, width: int, codes: int) -> nn.Module:
+def symbol_encoder(height: int, width: int, codes: int, eyes: Layers = STRIDED_EYES) -> nn.Module:
     """From the picture of one symbol to some numbers that say which it is."""
     from torch import nn
 
-    rows, columns = _left_after_strides(height, width)
+    rows, columns = _left_after(eyes, height, width)
     return _keras_start(
-        *(nn.Conv2d(1, 16, 5, stride=2), nn.ReLU()),
-        *(nn.Conv2d(16, 32, 5, stride=2), nn.ReLU()),
-        *(nn.Flatten(), nn.Linear(32 * rows * columns, 128), nn.ReLU()),
+        *_convolutions(eyes),
+        *(nn.Flatten(), nn.Linear(eyes[-1][0] * rows * columns, 128), nn.ReLU()),
         nn.Linear(128, codes),
     )
+
+
+def _convolutions(layers: Layers) -> list[nn.Module]:
+    """Rectified convolutions, the first of one channel."""
+    from torch import nn
+
+    channels = [1, *(layer[0] for layer in layers)]
+    return [
+        part
+        for before, (after, kernel, stride) in zip(channels, layers, strict=False)
+        for part in (nn.Conv2d(before, after, kernel, stride), nn.ReLU())
+    ]
+
+
+def _left_after(layers: Layers, height: int, width: int) -> tuple[int, int]:
+    """Rows and columns that are left of a picture after some convolutions."""
+    least = 1
+    for _, kernel, stride in reversed(layers):
+        least = (least - 1) * stride + kernel
+    _refuse_small_pictures(height, width, least)
+    for _, kernel, stride in layers:
+        height, width = (height - kernel) // stride + 1, (width - kernel) // stride + 1
+    return height, width
 
 
 def _lenet5_eyes() -> list[nn.Module]:
@@ -187,11 +213,6 @@ def _lenet5_eyes() -> list[nn.Module]:
 def _left_after_pooling(height: int, width: int) -> tuple[int, int]:
     _refuse_small_pictures(height, width, least=16)
     return ((height - 4) // 2 - 4) // 2, ((width - 4) // 2 - 4) // 2
-
-
-def _left_after_strides(height: int, width: int) -> tuple[int, int]:
-    _refuse_small_pictures(height, width, least=13)
-    return ((height - 3) // 2 - 3) // 2, ((width - 3) // 2 - 3) // 2
 
 
 def _panel_width(length: int, width: int) -> int:
@@ -299,6 +320,16 @@ MODELS: dict[str, Network] = {
     "latent-blind": Network(
         *(partial(latent, blind=True), PLACE_BLIND),
         *("the same, not told where the symbols stand", 3),
+        most_symbols=MOST_LATENT_SYMBOLS,
+    ),
+    "latent-deep": Network(
+        *(partial(latent, blind=False, eyes=DEEP_EYES), PANEL_AWARE),
+        *("latent with four small convolutions, which read better", 7),
+        most_symbols=MOST_LATENT_SYMBOLS,
+    ),
+    "latent-deep-blind": Network(
+        *(partial(latent, blind=True, eyes=DEEP_EYES), PLACE_BLIND),
+        *("the same, not told where the symbols stand", 10),
         most_symbols=MOST_LATENT_SYMBOLS,
     ),
 }
