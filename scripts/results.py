@@ -71,7 +71,8 @@ SECTIONS: dict[str, list[Row]] = {
         Row("random, 80 unseen", "fast --unseen 80"),
     ],
     "Networks and baselines": [
-        Row("lenet5-strided (fast itself)", "fast"),
+        Row("lenet5-curved (fast itself)", "fast"),
+        Row("lenet5-strided", "fast --model lenet5-strided"),
         Row("lenet5-wide", "fast --model lenet5-wide"),
         Row("lenet5", "fast --model lenet5"),
         Row("lenet5-dense", "fast --model lenet5-dense"),
