@@ -101,6 +101,7 @@ export function mountTry(container, options) {
   function changed() {
     if (isDue) return;
     isDue = true;
+    container.dataset.state = "asking";
     requestAnimationFrame(() => {
       isDue = false;
       tell("");
@@ -112,6 +113,7 @@ export function mountTry(container, options) {
   /** Ask for what is drawn now; while one answer is awaited, only the latest drawing waits. */
   async function askAgain() {
     isStale = true;
+    container.dataset.state = "asking";
     if (isAsking) return;
     isAsking = true;
     while (isStale) {
@@ -128,6 +130,7 @@ export function mountTry(container, options) {
     }
     isAsking = false;
     show();
+    if (!isDue) container.dataset.state = "answered";
   }
 
   /** @returns {number[] | null} */
