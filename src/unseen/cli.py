@@ -39,6 +39,7 @@ COMMANDS = {
     "runs": "List what was run.",
     "show": "Print the tables of a run again.",
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
+    "export": "Write a page to draw in, with a run's networks inside it.",
     "compare": "Compare runs of one problem, combination by combination.",
 }
 PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show"}
