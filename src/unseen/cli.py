@@ -40,6 +40,7 @@ COMMANDS = {
     "show": "Print the tables of a run again.",
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
     "compare": "Compare runs of one problem, combination by combination.",
+    "lab": "Open a page to choose what is never seen, watch it learn, and try it.",
 }
 PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show"}
 for name, about in COMMANDS.items():

@@ -1,0 +1,152 @@
+"""The one training at a time: where it stands, how it is started and stopped."""
+
+import asyncio
+import json
+import sys
+import time
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from unseen.errors import UnseenError
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.run_folder import RunFolder
+
+Status = Literal["starting", "training", "done", "stopped", "failed", "killed"]
+UNDER_WAY = ("starting", "training")
+LONGEST_LINE = 8 * 1024**2  # of an event: a note may name many combinations
+MOST_NOTES = 20
+PATIENCE_SECONDS = 0.6  # with a training that was asked to end, before it is killed
+
+
+class BusyError(UnseenError):
+    """There is a training under way."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A fold of a run that the lab trains, or has trained last."""
+
+    run: str  # the name of its folder
+    fold: int
+    status: Status
+    started: float = field(default_factory=time.time)
+    fault: str = ""
+    notes: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.status in UNDER_WAY
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"under_way": self.is_under_way}
+
+
+class Trainings:
+    """Starts and stops trainings, each in a process of its own that was warmed up before."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        self.runs_dir = runs_dir
+        self.last: Training | None = None
+        self._standby: Process | None = None
+        self._active: Process | None = None
+        self._stopped = self._closed = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def warm_up(self) -> None:
+        """Have a process wait for the next training."""
+        if self._closed or (self._standby is not None and self._standby.returncode is None):
+            return
+        self._standby = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "unseen.lab.trainer"),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=None if sys.stderr else DEVNULL,
+            limit=LONGEST_LINE,
+            start_new_session=True,  # Ctrl-C is answered by the server alone
+        )
+
+    async def start(self, experiment: Experiment, fold: int) -> Training:
+        """Begin a training, or go on with one; a BusyError while another is under way."""
+        if self.last is not None and self.last.is_under_way:
+            raise BusyError(
+                f"{self.last.run} is being trained; stop it first, or wait until it is done"
+            )
+        name = RunFolder.of(experiment, self.runs_dir).path.name
+        self.last, self._stopped = Training(name, fold, "starting"), False
+        await self.warm_up()
+        process, self._standby = self._standby, None
+        assert process is not None
+        assert process.stdin is not None
+        self._active = process
+        task = {
+            "experiment": experiment.model_dump(mode="json"),
+            "fold": fold,
+            "runs_dir": str(self.runs_dir),
+        }
+        process.stdin.write(json.dumps(task).encode() + b"\n")
+        self._keep(self._attend(process))
+        return self.last
+
+    def _keep(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _attend(self, process: Process) -> None:
+        """Listen to a training until it ends."""
+        assert process.stdout is not None
+        with suppress(ValueError):  # a line beyond all measure
+            async for line in process.stdout:
+                self._hear(json.loads(line))
+        code = await process.wait()
+        if self.last is not None and self.last.is_under_way:
+            if self._stopped:
+                self.last = replace(self.last, status="stopped")
+            else:
+                fault = "The training process was killed" + (f" (signal {-code})" if code else "")
+                self.last = replace(self.last, status="killed", fault=f"{fault}.")
+        self._active = None
+        await self.warm_up()
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        if self.last is None:
+            return
+        match event["event"]:
+            case "Started":
+                self.last = replace(self.last, status="training")
+            case "Note" if event["kind"] != "leakage":
+                told = {"kind": event["kind"], "fold": event["fold"], "details": event["details"]}
+                self.last = replace(self.last, notes=(*self.last.notes, told)[-MOST_NOTES:])
+            case "Failed":
+                self.last = replace(self.last, status="failed", fault=event["fault"])
+            case "Ended" if event["left"]:
+                fault = "Another process trains this fold; it was left to it."
+                self.last = replace(self.last, status="failed", fault=fault)
+            case "Ended":
+                self.last = replace(self.last, status="done")
+
+    async def stop(self) -> None:
+        """End the training under way; what it has learnt stays in its run folder."""
+        process = self._active
+        if process is None:
+            return
+        self._stopped = True
+        await self._end(process)
+
+    async def _end(self, process: Process) -> None:
+        with suppress(ProcessLookupError):
+            process.terminate()
+            try:
+                await asyncio.wait_for(process.wait(), PATIENCE_SECONDS)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+
+    async def close(self) -> None:
+        """End everything: the server goes."""
+        self._closed = self._stopped = True
+        processes = [each for each in (self._active, self._standby) if each is not None]
+        await asyncio.gather(*(self._end(each) for each in processes if each.returncode is None))
