@@ -30,7 +30,6 @@ from unseen.problem.symbols import SYMBOLS, canonical_symbols, load_symbols
 from unseen.views.catalogues import CATALOGUES
 from unseen.views.leakage_text import format_leakage
 from unseen.views.repeat_command import command_of
-from unseen.views.report import question
 from unseen.views.words import answers_word, combinations_word, place_names
 
 MOST_COMBINATIONS = 1_000  # that the page can show
@@ -205,8 +204,8 @@ def setup_json(setup: Setup) -> dict[str, Any]:
         "unseen": fold.unseen.tolist(),
         "undetermined": [] if determined is None else fold.unseen[~determined].tolist(),
         "leakage": format_leakage(leakage),
-        "question": question(problem),
         "things": combinations_word(problem),
+        "symbol": symbol_words(problem.symbols).one,
         "answers_word": answers_word(problem),
         "picture": [height, width],
         "epochs": experiment.training.epochs,

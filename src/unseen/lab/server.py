@@ -25,6 +25,7 @@ from unseen.api import Run
 from unseen.errors import UnseenError, printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import list_runs
+from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.comparison import compare_runs
 from unseen.lab.answers import (
@@ -36,10 +37,11 @@ from unseen.lab.answers import (
 )
 from unseen.lab.cells import Networks, cell_json
 from unseen.lab.film import Film, Films
-from unseen.lab.offers import Offer, Setup, setup_json, setup_of
+from unseen.lab.offers import EFFORTS, Offer, Setup, setup_json, setup_of
 from unseen.lab.safety import REPORT_POLICY, Door, Guard
 from unseen.lab.speed import Speed
 from unseen.lab.state import Trainings
+from unseen.problem.settings import Problem
 from unseen.views.comparisons import comparison_json
 from unseen.views.drawing import share_colours
 from unseen.views.repeat_command import side_by_side
@@ -113,9 +115,27 @@ class Lab:
     def _may_read(self, folder: RunFolder) -> bool:
         return folder.experiment().problem.symbols in self.offer.symbol_sets()
 
+    def estimates(self, chosen: Setup) -> dict[str, Any]:
+        """How long a setup will take here, and the same problem with each effort."""
+        problem = chosen.experiment.problem
+        return {
+            "seconds": self.speed.seconds(chosen.experiment),
+            "estimates": {
+                name: self.speed.seconds(_with_problem(PRESETS[name](), problem))
+                for name in EFFORTS
+            },
+        }
+
     def loaded(self, name: str) -> Run:
         """A run with all that is known of it."""
         return Run(self.open_setup(name, None)[0])
+
+
+def _with_problem(experiment: Experiment, problem: Problem) -> Experiment:
+    """A preset asked another problem, with as many samples as it takes itself."""
+    own = experiment.problem
+    samples = {name: getattr(own, name) for name in Problem.model_fields if "samples" in name}
+    return experiment.change(problem=problem.change(**samples))
 
 
 def create_app(lab: Lab, door: Door, say: Callable[[str], None]) -> Starlette:
@@ -125,6 +145,7 @@ def create_app(lab: Lab, door: Door, say: Callable[[str], None]) -> Starlette:
         Route("/static/{name}", static),
         Route("/runs/{run}/report", report),
         Route("/api/lab", lab_state),
+        Route("/api/training", training_state),
         Route("/api/setup", setup, methods=["POST"]),
         Route("/api/start", start, methods=["POST"]),
         Route("/api/stop", stop, methods=["POST"]),
@@ -181,6 +202,11 @@ async def lab_state(request: Request) -> Response:
     )
 
 
+async def training_state(request: Request) -> Response:
+    last = lab_of(request).trainings.last
+    return json_response({"training": last and last.to_json()})
+
+
 async def setup(request: Request) -> Response:
     lab, document = lab_of(request), await body_of(request)
     return json_response(await lab.quick(_described, lab, document))
@@ -191,7 +217,7 @@ def _described(lab: Lab, document: Any) -> dict[str, Any]:
     folder = RunFolder.of(chosen.experiment, lab.runs_dir)
     there = folder.is_there()
     return setup_json(chosen) | {
-        "seconds": lab.speed.seconds(chosen),
+        **lab.estimates(chosen),
         "run": folder.path.name if there and chosen.fold in folder.folds() else None,
         "guess": folder.guess() if there else None,
     }
@@ -270,7 +296,7 @@ def _opened(lab: Lab, name: str, fold: int | None) -> dict[str, Any]:
     folder, chosen = lab.open_setup(name, fold)
     film = lab.films.film(name, chosen.fold)
     return setup_json(chosen) | {
-        "seconds": lab.speed.seconds(chosen),
+        **lab.estimates(chosen),
         "run": name,
         "label": printable(folder.label),
         "guess": folder.guess(),
@@ -292,8 +318,9 @@ async def watch(request: Request) -> Response:
     """The fold as it learns, as server-sent events, from the frame that the listener has last."""
     lab, name, fold = lab_of(request), request.path_params["run"], request.path_params["fold"]
     film = await lab.quick(lab.films.film, name, fold)
+    last = request.headers.get("last-event-id") or request.query_params.get("from", "")
     return StreamingResponse(
-        _events(lab, film, request.headers.get("last-event-id", "")),
+        _events(lab, film, last),
         media_type="text/event-stream",
         headers={"x-accel-buffering": "no"},
     )
@@ -349,7 +376,7 @@ async def _state(lab: Lab, film: Film) -> dict[str, Any]:
     if film.result is not None and not (ours and training is not None and training.is_under_way):
         status = "done"
         if ours:
-            lab.speed.learn(film.setup, film.result.seconds)
+            lab.speed.learn(film.setup.experiment, film.result.seconds)
     elif status == "unfinished" and await lab.quick(film.is_held):
         status = "elsewhere"  # some other process trains it
     return {

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.presets import PRESETS, fast
-from unseen.lab.offers import Setup
 from unseen.learning.models import MODELS
 
 REFERENCE_STEP_SECONDS = 0.009  # of `fast`, on the machine that PRESETS' seconds are from
@@ -39,17 +38,16 @@ class Speed:
         steps = -(-len(seen) // tiny.training.batch_size)
         self.factor = (ended[-1] - ended[0]) / (2 * steps) / REFERENCE_STEP_SECONDS
 
-    def seconds(self, setup: Setup) -> float | None:
+    def seconds(self, experiment: Experiment) -> float | None:
         """The estimate for a fold; None where nothing is known."""
-        experiment = setup.experiment
         if experiment.name not in PRESETS or self.factor is None:
             return None
         preset = PRESETS[experiment.name]
         return preset.seconds_per_fold * _work(experiment) / _work(preset()) * self.factor
 
-    def learn(self, setup: Setup, seconds: float) -> None:
+    def learn(self, experiment: Experiment, seconds: float) -> None:
         """Correct the factor by what a fold has taken."""
-        before = self.seconds(setup)
+        before = self.seconds(experiment)
         if before and self.factor and seconds > 2:
             self.factor *= min(4.0, max(0.25, seconds / before)) ** 0.5
 

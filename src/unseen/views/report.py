@@ -20,7 +20,6 @@ from unseen.insight.evidence import Evidence
 from unseen.insight.examples import Example, example_groups
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
-from unseen.problem.settings import Problem
 from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import share_colours
 from unseen.views.figures import FIGURES, page_figure
@@ -60,7 +59,7 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
     done = len(summary.results)
     return environment.get_template("report.html.jinja").render(
         summary=summary,
-        question=question(summary.experiment.problem),
+        question=question(summary),
         verdict=verdict_text(summary),
         described=describe(summary.experiment, summary.results),
         done="" if done == summary.fold_count else done_words(done, summary.fold_count),
@@ -90,8 +89,9 @@ def has_files(experiment: Experiment) -> bool:
     return bool(experiment.problem.unseen_list) or without_folders(experiment) != experiment
 
 
-def question(problem: Problem) -> str:
+def question(summary: Summary) -> str:
     """What the page answers."""
+    problem = summary.experiment.problem
     things, many = combinations_word(problem), symbol_words(problem.symbols).many
     shown = things if things == many else f"{things} of {many}"
     return (
