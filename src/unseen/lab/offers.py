@@ -138,7 +138,11 @@ class Offer:
                 | {"settings": _settings_of(PRESETS[name]())}
                 for name in effort_presets()
             ],
-            "operations": {name: first_lines[name] for name in OPERATIONS},
+            "operations": {
+                **{name: first_lines[name] for name in OPERATIONS},
+                "shown:+,-,*": first_lines["shown:+,-,*"],
+                "table:1": first_lines["table:SEED"],
+            },
             "splits": {name: splits[name] for name in SPLITS},
             "symbols": self.symbol_sets(),
             "models": self.models(),

@@ -74,9 +74,15 @@ class Lab:
         self._quick, self._slow = (ThreadPoolExecutor(1) for _ in range(2))
         self._background: set[asyncio.Task[Any]] = set()
 
+    async def _measure_speed(self) -> None:
+        """Find out how fast this machine is, once the trainer has loaded and leaves it alone."""
+        await self.trainings.is_warm.wait()
+        await self.quick(self.speed.measure)
+
     def close(self) -> None:
-        """Have listeners end; the rest ends with the server."""
+        """Have listeners and training end; the rest ends with the server."""
         self.closing = True
+        self.trainings.interrupt()
 
     async def quick(self, function: Callable[..., Given], *arguments: Any) -> Given:
         return await asyncio.get_running_loop().run_in_executor(
@@ -91,7 +97,7 @@ class Lab:
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         await self.trainings.warm_up()
-        self._background.add(asyncio.create_task(self.quick(self.speed.measure)))
+        self._background.add(asyncio.create_task(self._measure_speed()))
         try:
             yield
         finally:

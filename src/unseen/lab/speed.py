@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.presets import PRESETS, fast
@@ -18,25 +20,23 @@ class Speed:
     factor: float | None = None
 
     def measure(self) -> None:
-        """Time some steps of the smallest network."""
+        """Time steps of the smallest network; what else runs may delay some of them."""
         import torch
 
         from unseen.experiments.posing import seen_samples
-        from unseen.learning.training import start_training, train
+        from unseen.learning.training import PARTS_PER_EPOCH, start_training, train
         from unseen.problem.randomness import Streams
 
-        tiny = fast().vary(samples=6, epochs=3)
+        tiny = fast().vary(samples=22, epochs=3)
         streams, device = Streams(0, 1), torch.device("cpu")
         seen = seen_samples(tiny.problem, streams)
         with torch_threads(1):
             state = start_training(tiny.training, seen, streams, device)
-            ended = [
-                time.perf_counter()
-                for each in train(state, lambda _: seen, tiny.training, streams, device)
-                if each.epoch_ended
-            ]
-        steps = -(-len(seen) // tiny.training.batch_size)
-        self.factor = (ended[-1] - ended[0]) / (2 * steps) / REFERENCE_STEP_SECONDS
+            steps = train(state, lambda _: seen, tiny.training, streams, device)
+            seconds = np.diff([time.perf_counter() for _ in steps])
+        steps_each = len(seen) / tiny.training.batch_size / PARTS_PER_EPOCH
+        quick = float(np.quantile(seconds, 0.4))
+        self.factor = quick / max(1.0, steps_each) / REFERENCE_STEP_SECONDS
 
     def seconds(self, experiment: Experiment) -> float | None:
         """The estimate for a fold; None where nothing is known."""

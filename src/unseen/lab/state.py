@@ -45,21 +45,21 @@ class Training:
 
 
 class Trainings:
-    """Starts and stops trainings, each in a process of its own that was warmed up before."""
+    """Starts and stops trainings, in a process of their own that is warmed up before."""
 
     def __init__(self, runs_dir: Path) -> None:
         self.runs_dir = runs_dir
         self.last: Training | None = None
-        self._standby: Process | None = None
-        self._active: Process | None = None
+        self.is_warm = asyncio.Event()
+        self._process: Process | None = None
+        self._attending: asyncio.Task[None] | None = None
         self._stopped = self._closed = False
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def warm_up(self) -> None:
         """Have a process wait for the next training."""
-        if self._closed or (self._standby is not None and self._standby.returncode is None):
+        if self._closed or self._process is not None:
             return
-        self._standby = await asyncio.create_subprocess_exec(
+        self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "unseen.lab.trainer"),
             stdin=PIPE,
             stdout=PIPE,
@@ -67,6 +67,7 @@ class Trainings:
             limit=LONGEST_LINE,
             start_new_session=True,  # Ctrl-C is answered by the server alone
         )
+        self._attending = asyncio.create_task(self._attend(self._process))
 
     async def start(self, experiment: Experiment, fold: int) -> Training:
         """Begin a training, or go on with one; a BusyError while another is under way."""
@@ -77,26 +78,17 @@ class Trainings:
         name = RunFolder.of(experiment, self.runs_dir).path.name
         self.last, self._stopped = Training(name, fold, "starting"), False
         await self.warm_up()
-        process, self._standby = self._standby, None
-        assert process is not None
-        assert process.stdin is not None
-        self._active = process
         task = {
             "experiment": experiment.model_dump(mode="json"),
             "fold": fold,
             "runs_dir": str(self.runs_dir),
         }
-        process.stdin.write(json.dumps(task).encode() + b"\n")
-        self._keep(self._attend(process))
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(json.dumps(task).encode() + b"\n")
         return self.last
 
-    def _keep(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     async def _attend(self, process: Process) -> None:
-        """Listen to a training until it ends."""
+        """Listen to a process until it ends, and have another one take its place."""
         assert process.stdout is not None
         with suppress(ValueError):  # a line beyond all measure
             async for line in process.stdout:
@@ -106,12 +98,15 @@ class Trainings:
             if self._stopped:
                 self.last = replace(self.last, status="stopped")
             else:
-                fault = "The training process was killed" + (f" (signal {-code})" if code else "")
-                self.last = replace(self.last, status="killed", fault=f"{fault}.")
-        self._active = None
+                fault = f"The training process was killed (exit code {code})."
+                self.last = replace(self.last, status="killed", fault=fault)
+        self._process = None
+        self.is_warm.clear()
         await self.warm_up()
 
     def _hear(self, event: dict[str, Any]) -> None:
+        if event["event"] == "Ready":
+            self.is_warm.set()
         if self.last is None:
             return
         match event["event"]:
@@ -130,11 +125,10 @@ class Trainings:
 
     async def stop(self) -> None:
         """End the training under way; what it has learnt stays in its run folder."""
-        process = self._active
-        if process is None:
+        if self._process is None or self.last is None or not self.last.is_under_way:
             return
         self._stopped = True
-        await self._end(process)
+        await self._end(self._process)
 
     async def _end(self, process: Process) -> None:
         with suppress(ProcessLookupError):
@@ -145,8 +139,15 @@ class Trainings:
                 process.kill()
                 await process.wait()
 
-    async def close(self) -> None:
-        """End everything: the server goes."""
+    def interrupt(self) -> None:
+        """Ask the process to end, from a signal's handler: the server goes."""
         self._closed = self._stopped = True
-        processes = [each for each in (self._active, self._standby) if each is not None]
-        await asyncio.gather(*(self._end(each) for each in processes if each.returncode is None))
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.terminate()
+
+    async def close(self) -> None:
+        """See everything end."""
+        self.interrupt()
+        if self._process is not None:
+            await self._end(self._process)

@@ -1,11 +1,12 @@
-"""The process that trains for the lab: warm before it is told what to train, then one session.
+"""The process that trains for the lab: warm before it is told what to train, one session at a time.
 
-It reads one line of JSON from stdin, writes the events of the session to stdout, a line each, and
-ends. It also ends when stdin does, because whoever held it is gone.
+It reads tasks from stdin, a line of JSON each, and writes the events of their sessions to stdout.
+It ends when stdin does, because whoever held it is gone.
 """
 
 import json
 import os
+import queue
 import signal
 import sys
 import threading
@@ -19,20 +20,18 @@ from unseen.experiments.events import Measured, Progressed, event_json
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.session import session
 
-READY = {"event": "Ready"}
-
 
 def main() -> None:
-    """Wait for a task, and do it."""
+    """Wait for tasks, and do them."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the server to answer
+    tasks: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_read, args=(tasks,), daemon=True).start()
     with LocalProcesses(1, "mnist") as engine:
         engine.submit(int).result()  # loads torch and the digits, which takes seconds
-        _tell(READY)
-        if not (line := sys.stdin.readline()):
-            return
-        threading.Thread(target=_end_with_stdin, daemon=True).start()
-        _train(json.loads(line), engine)
+        _tell({"event": "Ready"})
+        while True:
+            _train(json.loads(tasks.get()), engine)
 
 
 def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
@@ -46,6 +45,7 @@ def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
                     _tell(event_json(event))
     except UnseenError as error:
         _tell({"event": "Failed", "fault": str(error)})
+        sys.exit(1)  # the engine is closed; another process takes the next task
 
 
 def _tell(event: dict[str, Any]) -> None:
@@ -53,8 +53,9 @@ def _tell(event: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _end_with_stdin() -> None:
-    sys.stdin.read()
+def _read(tasks: queue.Queue[str]) -> None:
+    for line in sys.stdin:
+        tasks.put(line)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -156,7 +156,7 @@ export class Form {
 }
 
 /** @param {Record<string, string>} about */
-const titled = (about) => Object.fromEntries(Object.entries(about).map(([name, text]) => [name, { text: name.includes("/") ? text : name, title: text }]));
+const titled = (about) => Object.fromEntries(Object.entries(about).map(([name, text]) => [name, { text: /[/:]/.test(name) ? text : name, title: text }]));
 
 /** @param {any} select @param {Record<string, string | {text: string, title?: string}>} options */
 function fill(select, options) {

@@ -49,6 +49,7 @@ const form = new Form(lab.catalogue, choice, (name) => {
   askSoon();
 });
 wire();
+showTry();
 await open();
 document.documentElement.dataset.ready = "yes";
 
@@ -116,8 +117,8 @@ function describe(described) {
   form.show(described);
   form.pairs = described.unseen.map((row) => combinationOf(described, row));
   const operation = String(form.value("operation"));
-  const what = VERBS[operation] ? `${VERBS[operation]} ` : `work out ${operation} for `;
-  byId("question").textContent = `Can a network ${what}${described.things} it has never seen?`;
+  const what = VERBS[operation] ?? (operation.startsWith("shown:") ? "do what a sign says with" : operation.startsWith("table:") ? "know random answers to" : `work out ${operation} for`);
+  byId("question").textContent = `Can a network ${what} ${described.things} it has never seen?`;
   for (const each of document.querySelectorAll(".things")) each.textContent = described.things;
   for (const each of document.querySelectorAll(".answers")) each.textContent = described.answers_word;
   byId("guess-label").textContent = `Of 100 pictures of unseen ${described.things}, how many will it get right?`;
@@ -383,6 +384,7 @@ async function look() {
   try {
     training = (await get("/api/training")).training;
     controls();
+    if (!shown && setup?.seconds === null && byId("start").disabled === false) await ask(false); // it may know by now
   } catch {
     // whoever asks next is told
   }
