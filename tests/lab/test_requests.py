@@ -20,19 +20,20 @@ from unseen.errors import UnseenError
 from unseen.experiments.presets import fast
 from unseen.lab.offers import Offer, setup_json
 from unseen.lab.safety import Door
+from unseen.lab.serve import find_address
 from unseen.lab.server import Lab, create_app
 from unseen.lab.state import Trainings
 
 
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture(scope="module")
+def serve():
     """Serves an application in a thread; nothing is trained."""
 
     async def nothing(self) -> None:
         pass
 
-    monkeypatch.setattr(Trainings, "warm_up", nothing)
-    with ExitStack() as ends:
+    with ExitStack() as ends, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainings, "warm_up", nothing)
 
         def served(runs: Path, host: str = "127.0.0.1", token: str | None = None) -> httpx.Client:
             bound = ends.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -52,12 +53,13 @@ def serve(monkeypatch: pytest.MonkeyPatch):
         yield served
 
 
-@pytest.fixture
-def client(tmp_path: Path, serve) -> httpx.Client:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory, serve) -> httpx.Client:
     """A lab with one finished run."""
-    made_up_run(tmp_path / "runs", fast().vary(split=PAIRS, **TINY), noisy)
-    client = serve(tmp_path / "runs")
-    client.run = next((tmp_path / "runs").iterdir()).name
+    runs = tmp_path_factory.mktemp("lab") / "runs"
+    client = serve(runs)
+    client.run = made_up_run(runs, fast().vary(split=PAIRS, **TINY), noisy).path.name
+    client.runs = runs
     return client
 
 
@@ -118,6 +120,7 @@ def test_whoever_binds_elsewhere_needs_the_token(tmp_path, serve):
     for host in (f"192.168.1.7:{port}", f"127.0.0.1:{port}", f"[fe80::1]:{port}"):
         there = {"host": host}
         refused(client.get("/", headers=there), 401, "token")
+        assert "set-cookie" not in client.get("/?token=wrong", headers=there).headers
         refused(client.get("/api/runs?token=wrong", headers=there), 401)
         refused(client.get("/api/runs?token=%C3%BC", headers=there), 401)
         for cookie in (f"{client.door.cookie}=wrong", f"{client.door.cookie}", "é=ü"):
@@ -126,6 +129,8 @@ def test_whoever_binds_elsewhere_needs_the_token(tmp_path, serve):
     refused(client.get("/?token=secret", headers={"host": f"rebound.example:{port}"}), 403)
     assert client.get("/?token=secret").status_code == 200  # which leaves a cookie
     assert client.get("/api/runs").status_code == 200
+    client.cookies.clear()
+    refused(client.get("/api/runs"), 401)
 
 
 SETTINGS = [
@@ -139,7 +144,7 @@ SETTINGS = [
     ({"settings": {"samples": "many"}}, "whole number"),
     ({"settings": {"samples": None}}, "a text or a number"),
     ({"settings": {"samples": {}}}, "a text or a number"),
-    ({"settings": {"samples": 10**400}}, "at most"),
+    ({"settings": {"samples": 10**400}}, "more than"),
     ({"settings": {"samples": 1e7}}, "more than"),
     ({"settings": {"learning_rate": "nan"}}, "finite"),
     ({"settings": {"operation": "a +"}}, "no arithmetic"),
@@ -197,8 +202,8 @@ def test_bodies_that_are_no_json_objects_are_refused(client):
         refused(client.post("/api/start", json={"guess": guess}), 400, "a share from 0 to 1")
 
 
-def test_runs_are_named_by_their_folder_and_no_other_way(client, tmp_path):
-    (tmp_path / "elsewhere").mkdir()
+def test_runs_are_named_by_their_folder_and_no_other_way(client):
+    (client.runs.parent / "elsewhere").mkdir()
     names = [
         "..",
         ".",
@@ -211,7 +216,7 @@ def test_runs_are_named_by_their_folder_and_no_other_way(client, tmp_path):
         "%ff",
         "x" * 3000,
     ]
-    names += [str(tmp_path / "runs" / client.run).replace("/", "%2f"), client.run[:-1], "x" * 3000]
+    names += [str(client.runs / client.run).replace("/", "%2f"), client.run[:-1], "x" * 3000]
     for name in names:
         answers = [
             client.get(f"/api/runs/{name}/folds/1/cells/1"),
@@ -256,6 +261,12 @@ def test_a_folder_or_a_file_is_offered_only_if_the_lab_was_given_it(tmp_path):
     assert Lab(tmp_path / "runs", offer).open_setup(run, None)[1].experiment == experiment
     with pytest.raises(UnseenError, match="not among those that the lab was started with"):
         Lab(tmp_path / "runs", Offer()).open_setup(run, None)
+
+
+def test_small_answers_are_sent_at_once():
+    (bound,) = find_address(None, 0).sockets
+    with bound:
+        assert bound.proto == socket.IPPROTO_TCP  # for which asyncio turns Nagle's algorithm off
 
 
 def test_what_a_split_gives_away_is_said_and_marked(client):

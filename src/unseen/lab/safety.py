@@ -116,6 +116,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         begun = False
+        refused = self.door.refusal(scope)
 
         async def guarded_send(message: Message) -> None:
             nonlocal begun
@@ -125,7 +126,7 @@ class Guard:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", CONTENT_SECURITY_POLICY)
-                if self.door.token is not None and token_in(scope):
+                if self.door.token is not None and refused is None and token_in(scope):
                     cookie = f"{self.door.cookie}={self.door.token}; Path=/"
                     headers.append("set-cookie", f"{cookie}; HttpOnly; SameSite=Strict")
             await send(message)
@@ -140,7 +141,7 @@ class Guard:
                 raise TooLargeError
             return message
 
-        if (refused := self.door.refusal(scope)) is not None:
+        if refused is not None:
             await error_response(*refused)(scope, receive, guarded_send)
             return
         length = Headers(scope=scope).get("content-length", "0")

@@ -41,7 +41,8 @@ def find_address(host: str | None, port: int | None) -> Address:
     wanted = [port] if port is not None else [*PORTS, 0]
     family = socket.AF_INET6 if ":" in (host or HOST) else socket.AF_INET
     for each in wanted:
-        bound = socket.socket(family, socket.SOCK_STREAM)
+        # the protocol is named so that asyncio sends small answers at once: else each waits 40 ms
+        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((host or HOST, each))
