@@ -190,6 +190,26 @@ def test_a_training_is_stopped_found_again_and_gone_on_with(lab, open_lab):
     page.wait_for_selector("#status:has-text('Stopped')")
 
 
+def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browser):
+    context = browser.new_context()
+    state = urlencode({**SETUP, "samples": 20, "epochs": 3000, "seed": 19, "split": "1.1"})
+    tabs = []
+    for _ in range(9):
+        tabs.append(context.new_page())
+        tabs[-1].goto(f"{lab.url}#{state}")
+        tabs[-1].wait_for_selector("html[data-ready]")
+        if len(tabs) == 1:
+            tabs[0].click("#start")
+        tabs[-1].wait_for_selector("#moment:not(:empty)")
+    counts = [int(tab.locator("#slider").get_attribute("max")) for tab in tabs]
+    assert min(counts) > 1
+    tabs[0].close()
+    tabs[-1].click("#stop")
+    for tab in tabs[1:]:
+        tab.wait_for_selector("#status:has-text('Stopped')")
+    context.close()
+
+
 def draw(page) -> None:
     """A 1 into each square."""
     for pad in page.locator(".try-pad").all():

@@ -227,8 +227,8 @@ def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:
     experiment = folder.experiment()
     offer.refuse_others(experiment)
     _refuse_many(experiment)
-    begun = folder.folds() or [1]
-    chosen = begun[0] if fold is None else fold
-    if not 1 <= chosen <= len(pose(experiment.problem).folds):
+    known = range(1, len(pose(experiment.problem).folds) + 1)
+    chosen = next((each for each in folder.folds() if each in known), 1) if fold is None else fold
+    if chosen not in known:
         raise SettingError("fold", chosen, "does not exist in this run")
     return Setup(experiment, chosen)

@@ -235,15 +235,17 @@ async def start(request: Request) -> Response:
     is_number = isinstance(guess, int | float) and not isinstance(guess, bool)
     if guess is not None and not (is_number and 0 <= guess <= 1):
         raise UnseenError("a guess is a share from 0 to 1")
+    lab.trainings.refuse_if_busy()
     chosen = await lab.quick(lab.offer.setup, document)
-    training = await lab.trainings.start(chosen.experiment, chosen.fold)
     await lab.quick(_record, lab, chosen.experiment, guess)
+    training = await lab.trainings.start(chosen.experiment, chosen.fold)
     return json_response(training.to_json())
 
 
 def _record(lab: Lab, experiment: Experiment, guess: float | None) -> None:
     """Have the run folder there before anybody looks for it."""
     folder = RunFolder.of(experiment, lab.runs_dir)
+    folder.refuse_other_versions()
     folder.create(experiment)
     if guess is not None and folder.guess() is None:  # the first one: later ones know better
         folder.save_guess(float(guess))

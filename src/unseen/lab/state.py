@@ -69,12 +69,15 @@ class Trainings:
         )
         self._attending = asyncio.create_task(self._attend(self._process))
 
-    async def start(self, experiment: Experiment, fold: int) -> Training:
-        """Begin a training, or go on with one; a BusyError while another is under way."""
+    def refuse_if_busy(self) -> None:
         if self.last is not None and self.last.is_under_way:
             raise BusyError(
                 f"{self.last.run} is being trained; stop it first, or wait until it is done"
             )
+
+    async def start(self, experiment: Experiment, fold: int) -> Training:
+        """Begin a training, or go on with one; a BusyError while another is under way."""
+        self.refuse_if_busy()
         name = RunFolder.of(experiment, self.runs_dir).path.name
         self.last, self._stopped = Training(name, fold, "starting"), False
         await self.warm_up()

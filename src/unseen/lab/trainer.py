@@ -12,6 +12,7 @@ import sys
 import threading
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from unseen.errors import UnseenError
@@ -23,7 +24,7 @@ from unseen.experiments.session import session
 
 def main() -> None:
     """Wait for tasks, and do them."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the server to answer
     tasks: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
@@ -32,6 +33,11 @@ def main() -> None:
         _tell({"event": "Ready"})
         while True:
             _train(json.loads(tasks.get()), engine)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would cut the tidying short
+    sys.exit(143)
 
 
 def _train(task: dict[str, Any], engine: LocalProcesses) -> None:

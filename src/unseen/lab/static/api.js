@@ -1,5 +1,9 @@
 // Asking the server, and listening to it. Whatever it refuses, it says in words.
 
+import { foldPath, openStream } from "./stream.js";
+
+export { foldPath };
+
 /**
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, guess: number | null}} Choice
  * @typedef {{epochs: number, seconds: number | null, seen: Record<string, number | null>,
@@ -51,55 +55,26 @@ export const post = (path, document) =>
     body: JSON.stringify(document),
   });
 
-/** @param {string} run @param {number} fold */
-export const foldPath = (run, fold) => `/api/runs/${encodeURIComponent(run)}/folds/${fold}`;
-
 /**
- * Listen to a fold as it learns. A hidden tab lets go, and goes on from where it was: a browser
- * keeps only a few connections to one server, and many tabs would use them up.
+ * Listen to a fold as it learns: through the worker that all tabs share or, where a browser has no
+ * such worker, by oneself.
  * @param {string} run @param {number} fold
  * @param {{frames: (frames: Frame[]) => void, restart: () => void, state: (state: State) => void,
  *   end?: () => void, lost?: () => void}} told
  * @returns {() => void} call it to stop listening
  */
 export function listen(run, fold, told) {
-  /** @type {EventSource | null} */
-  let source = null;
-  let last = "";
-  let over = false;
-  const close = () => {
-    source?.close();
-    source = null;
-  };
-  const open = () => {
-    if (source || over || document.hidden) return;
-    source = new EventSource(`${foldPath(run, fold)}/watch?from=${encodeURIComponent(last)}`);
-    source.addEventListener("frames", (event) => {
-      last = event.lastEventId;
-      told.frames(JSON.parse(event.data));
-    });
-    source.addEventListener("restart", () => told.restart());
-    source.addEventListener("state", (event) => told.state(JSON.parse(event.data)));
-    source.addEventListener("end", () => {
-      over = true;
-      close();
-      told.end?.();
-    });
-    source.addEventListener("error", () => {
-      if (over) return;
-      told.lost?.();
-      if (source?.readyState === EventSource.CLOSED) {
-        close();
-        setTimeout(open, 2000);
-      }
-    });
-  };
-  const look = () => (document.hidden ? close() : open());
-  document.addEventListener("visibilitychange", look);
-  open();
+  const path = foldPath(run, fold);
+  const hear = (/** @type {import("./stream.js").News} */ { kind, data }) => told[kind]?.(data);
+  if (typeof SharedWorker === "undefined") return openStream(path, hear);
+  const { port } = new SharedWorker("/static/hub.js", { type: "module", name: "unseen lab" });
+  port.onmessage = (event) => hear(event.data);
+  port.postMessage(path);
+  const leave = () => port.postMessage("leave");
+  addEventListener("pagehide", leave, { once: true });
   return () => {
-    over = true;
-    document.removeEventListener("visibilitychange", look);
-    close();
+    removeEventListener("pagehide", leave);
+    leave();
+    port.close();
   };
 }

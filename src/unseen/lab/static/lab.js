@@ -44,9 +44,10 @@ const watch = new Watch({
 const lab = await start();
 const form = new Form(lab.catalogue, choice, (name) => {
   changed = name;
+  const opening = name === "fold" && shown !== null; // another network of the same run
   leaveRun();
   form.showChoice();
-  askSoon();
+  askSoon(opening);
 });
 wire();
 showTry();
@@ -181,11 +182,11 @@ function choosePairs(rows) {
   askSoon();
 }
 
-/** Ask once the person rests; that nothing is unseen needs no asking. */
-function askSoon() {
+/** Ask once the person rests; that nothing is unseen needs no asking. @param {boolean} [opening] */
+function askSoon(opening = false) {
   clearTimeout(waiting);
   const isEmpty = Array.isArray(choice.settings.split) && !choice.settings.split.length;
-  waiting = window.setTimeout(() => ask(false), isEmpty ? 0 : PATIENCE);
+  waiting = window.setTimeout(() => ask(opening), isEmpty ? 0 : PATIENCE);
 }
 
 /** @param {import("./api.js").State} state */
@@ -276,6 +277,7 @@ async function train() {
     const begun = await post("/api/start", { preset, settings, fold, guess });
     training = begun;
     await openRun(begun.run, begun.fold);
+    byId("stop").focus();
   } catch (fault) {
     tell("");
     complain(fault);
