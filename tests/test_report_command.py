@@ -1,19 +1,17 @@
 """`unseen report` and `unseen compare`, and the page in a real browser."""
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsers import chromium
 from conftest import SMALL, run_json, unseen, write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy
 
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 WITH_REPORT = [option for option in SMALL if option != "--no-report"]
 OWN_NETWORK = """
 import torch
@@ -42,18 +40,8 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def browser() -> Iterator[object]:
-    if not Path(CHROMIUM).exists():
-        if os.environ.get("CI") == "true":
-            pytest.fail("no chromium, which CI must have; .ci/run installs it")
-        pytest.skip("no chromium on this machine; apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-background-networking", "--disable-dev-shm-usage"],
-        )
-        yield chromium
-        chromium.close()
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("width", [360, 1280])

@@ -1,8 +1,10 @@
 """What the lab refuses: foreign pages, wrong types, path tricks; in words, never with a 5xx."""
 
+import base64
 import itertools
 import json
 import random
+import shutil
 import socket
 import threading
 from contextlib import ExitStack
@@ -16,6 +18,7 @@ from conftest import write_symbols
 from lab_server import PAIRS, TINY, running_lab
 from made_up_runs import made_up_run, noisy
 
+from unseen.cli import command
 from unseen.errors import UnseenError
 from unseen.experiments.presets import fast
 from unseen.lab.offers import Offer, setup_json
@@ -279,6 +282,74 @@ def test_what_a_split_gives_away_is_said_and_marked(client):
     assert asked(split=[[3, 8]])["undetermined"] == []
     assert asked(operation="table:1")["leakage"][1].startswith("The answers are neither")
     assert asked(split="position")["folds"] == 20
+
+
+FRAME = {"epochs": 1, "seconds": 1.0, "seen": {}, "unseen": {}}
+DAMAGES = {
+    "experiment.json": [b"", b"{}", b"[" * 9_000, b"\xff", b'{"format": 99}'],
+    "folds/01/result.json": [b"", b"{}", b"null", b"\xff", b'{"format": 99}'],
+    "folds/01/predictions.npz": [b"", b"PK\x03\x04", b"\0" * 999],
+    "folds/01/model.safetensors": [b"", b"\xff" * 99],
+    "folds/01/so_far.safetensors": [b"", b"\xff" * 99],
+    "folds/01/progress.json": [b"{}", b'{"epochs_done": -1}'],
+    "folds/01/measurements.jsonl": [
+        json.dumps(FRAME | more).encode()
+        for more in (
+            {},
+            {"combinations": [[3, 8], 5, 1_000_000, -4], "right": [9], "samples": [0], "mean": []},
+            {"combinations": [[3, 8]], "right": [9], "samples": [-2], "mean": [None]},
+            {"combinations": [["x"] * 99], "right": [1], "samples": [1], "mean": [1], "shown": [1]},
+        )
+    ],
+    "folds/00/x": [b""],
+    "folds/99999999999999999999/x": [b""],
+    "guess": [b"\xff", b"1e999"],
+    "name": [b"../..", b"\xff"],
+    "unseen.txt": [b"\xff"],
+}
+
+
+def test_no_damage_of_a_run_folder_is_more_than_a_sentence(client, tmp_path_factory):
+    whole = client.runs / client.run
+    kept = tmp_path_factory.mktemp("kept") / client.run
+    whole.rename(kept)
+    paths = ["", "/verdict", "/folds/1/watch", "/folds/1/cells/38", "/folds/1/cells/39"]
+    try:
+        for name, contents in DAMAGES.items():
+            for content in contents:
+                shutil.copytree(kept, whole)
+                (whole / name).parent.mkdir(exist_ok=True)
+                (whole / name).write_bytes(content)
+                assert client.get("/api/runs").status_code == 200, (name, content)
+                panel = base64.b64encode(bytes(784)).decode()
+                answers = [client.get(f"/api/runs/{client.run}{path}") for path in paths]
+                path = f"/api/runs/{client.run}/folds/1/answer"
+                answers.append(client.post(path, json={"panels": [panel] * 2}))
+                if "measurements" in name:  # which the report alone draws
+                    answers.append(client.get(f"/runs/{client.run}/report"))
+                codes = [each.status_code for each in answers]
+                assert max(codes) < 500, (name, content[:80], codes)
+                shutil.rmtree(whole)
+    finally:
+        shutil.rmtree(whole, ignore_errors=True)
+        kept.rename(whole)
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["--port", "99999"], "--port 99999 cannot be used"),
+        (["--port", "1.5"], "is no whole number"),
+        (["--host", "256.1.1.1"], "--host 256.1.1.1 cannot be used"),
+        (["--symbols", "nowhere"], "there is no such folder"),
+        (["--model", "lenet5"], "--model lenet5 names no network of your own"),
+        (["no-such-run"], "no run 'no-such-run'"),
+    ],
+)
+def test_what_a_lab_cannot_be_started_with_is_said(tmp_path, monkeypatch, capsys, words, fault):
+    monkeypatch.chdir(tmp_path)
+    assert command(["lab", "--no-open", *words]) == 2
+    assert fault in capsys.readouterr().err
 
 
 RAW = [

@@ -13,6 +13,7 @@ import httpx
 import psutil
 import pytest
 from lab_server import PAIRS, TINY, running_lab
+from made_up_runs import made_up_run, noisy
 
 from unseen.api import load
 from unseen.experiments.fold import run_fold
@@ -210,6 +211,20 @@ def test_server_and_training_end_together(tmp_path: Path, number):
             assert lab.process.stderr.read() == ""
         for listener in listeners:
             listener.join(10)
+
+
+def test_a_lab_for_others_warns_and_opens_a_run(tmp_path: Path):
+    made = made_up_run(tmp_path / "others", fast().vary(split=PAIRS, **TINY), noisy)
+    with running_lab(tmp_path, made.path, "--host", "0.0.0.0") as lab:
+        assert "token=" in lab.url
+        here = {"host": f"127.0.0.1:{lab.client.base_url.port}"}
+        assert lab.client.get("/api/lab", headers=here).status_code == 401
+        token = lab.url.partition("?")[2]
+        told = lab.client.get(f"/api/lab?{token}", headers=here).json()
+        assert told["first_run"] == made.path.name
+        listed = lab.client.get("/api/runs", headers=here).json()["runs"]
+        assert [each["run"] for each in listed] == [made.path.name]
+    assert not (tmp_path / "runs").exists()
 
 
 def _quietly(lab, run: str) -> None:

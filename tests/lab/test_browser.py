@@ -5,13 +5,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from browsers import chromium
 from lab_server import TINY, RunningLab, running_lab
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 SETUP = {"preset": "fast", **TINY}
 WIDTHS = {"desktop": 1440, "tablet": 820, "phone": 360}
 
@@ -24,18 +23,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningLab]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    if not Path(CHROMIUM).exists():
-        if os.environ.get("CI") == "true":
-            pytest.fail("no chromium, which CI must have; .ci/run installs it")
-        pytest.skip("no chromium on this machine; apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-background-networking", "--disable-dev-shm-usage"],
-        )
-        yield chromium
-        chromium.close()
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture
