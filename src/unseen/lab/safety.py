@@ -46,10 +46,10 @@ class Door:
 
     def knows_host(self, host: str) -> bool:
         """Whether a Host header names this server, and not a name that somebody has rebound."""
-        name, _, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
-        if not name:
+        name, colon, port = host.rpartition(":")
+        if not colon or host.endswith("]"):
             name, port = host, "80"
-        if port and port != str(self.port):
+        if port != str(self.port):
             return False
         name = name.strip("[]").lower()
         if self.token is None:
@@ -58,7 +58,7 @@ class Door:
             ipaddress.ip_address(name)
         except ValueError:
             own = socket.gethostname().lower()
-            return name in ("localhost", self.host.lower(), own, f"{own}.local", socket.getfqdn())
+            return name in ("localhost", self.host.lower(), own, f"{own}.local")
         return True
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
