@@ -16,12 +16,6 @@ WIDTHS = {"desktop": 1440, "tablet": 820, "phone": 360}
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningLab]:
-    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
-        yield lab
-
-
-@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
     with chromium() as opened:
         yield opened

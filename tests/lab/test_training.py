@@ -23,12 +23,6 @@ from unseen.experiments.run_folder import RunFolder
 LONG = {"epochs": 2_000, "samples": 20}
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory):
-    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
-        yield lab
-
-
 def test_a_run_of_the_lab_is_an_ordinary_run_with_the_same_bits(lab):
     answer = lab.post("/api/start", {"settings": {"split": PAIRS, **TINY}, "guess": 0.7})
     run = answer.json()["run"]
