@@ -22,10 +22,11 @@ from made_up_runs import made_up_run, noisy
 from unseen.cli import command
 from unseen.errors import UnseenError
 from unseen.experiments.presets import fast
+from unseen.lab.lab import Lab
 from unseen.lab.offers import Offer, setup_json
 from unseen.lab.safety import Door
 from unseen.lab.serve import find_address
-from unseen.lab.server import Lab, create_app
+from unseen.lab.server import create_app
 from unseen.lab.state import Trainings
 
 

@@ -139,6 +139,18 @@ def test_twenty_listeners_and_a_dead_one_are_all_served(lab):
     assert after.user + after.system - before.user - before.system < 0.5 * seconds
 
 
+def test_a_run_that_another_process_trains_is_followed_to_its_end(lab):
+    experiment = fast().vary(split=PAIRS, **TINY, seed=6)
+    folder = RunFolder.of(experiment, lab.runs)
+    folder.create(experiment)
+    with folder.hold(1):
+        told = lab.listen(folder.path.name)
+        assert next(told)[1]["status"] == "elsewhere"
+        outcome = run_fold(experiment, 1)
+        folder.save(outcome)
+    assert [each["status"] for kind, each in told if kind == "state"][-1] == "done"
+
+
 def test_a_listener_goes_on_from_where_it_was(lab):
     run = lab.start()["run"]
     lab.wait_until("done")

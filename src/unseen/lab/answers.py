@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from unseen.errors import SettingError, UnseenError, is_out_of_memory
 from unseen.files import parse_json
-from unseen.lab.state import BusyError
+from unseen.lab.faults import BusyError, NotThereError, WrongTypeError
 from unseen.settings import format_value
 from unseen.views.json_view import jsonable
 
@@ -19,14 +19,6 @@ IN_WORDS = {
     404: "There is no such page in the lab.",
     405: "The lab does not answer that kind of request.",
 }
-
-
-class NotThereError(UnseenError):
-    """What was asked for is not here."""
-
-
-class WrongTypeError(UnseenError):
-    """A body that is not said to be JSON."""
 
 
 STATUS: dict[type[UnseenError], int] = {BusyError: 409, NotThereError: 404, WrongTypeError: 415}
@@ -98,7 +90,7 @@ def _fits(text: str) -> bool:
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 
-def faults(say: Callable[[str], None]) -> dict[Any, Handler]:
+def say_faults(say: Callable[[str], None]) -> dict[Any, Handler]:
     """Handlers of everything that can go wrong; `say` is told what nobody expected."""
 
     async def handle(request: Request, error: Exception) -> Response:

@@ -1,5 +1,7 @@
 """A network asked: about one combination, and about pictures that somebody drew."""
 
+import base64
+import binascii
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -77,6 +79,23 @@ class Networks:
         network = self.network(folder, setup)
         with torch_threads(setup.experiment.threads):
             return predict_pictures(network, pictures, torch.device("cpu"))
+
+
+def picture_of(panels: Any, setup: Setup) -> NDArray[np.uint8]:
+    """A picture from its symbols, each as base64 of its grey values: (1, height, width)."""
+    height, width = setup.posed.bank.test.images.shape[1:]
+    length = setup.posed.combinations.digits.shape[1]
+    wanted = f"panels must be {length} texts, each {height} × {width} grey values in base64"
+    if not (isinstance(panels, list) and len(panels) == length):
+        raise UnseenError(wanted)
+    try:
+        grey = [base64.b64decode(each, validate=True) for each in panels if isinstance(each, str)]
+    except (binascii.Error, ValueError) as error:
+        raise UnseenError(wanted) from error
+    if [len(each) for each in grey] != [height * width] * length:
+        raise UnseenError(wanted)
+    symbols = np.frombuffer(b"".join(grey), np.uint8).reshape(length, height, width)
+    return np.concatenate([*symbols], axis=1)[np.newaxis]
 
 
 def cell_json(networks: Networks, folder: RunFolder, setup: Setup, row: int) -> dict[str, Any]:

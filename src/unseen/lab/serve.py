@@ -12,9 +12,10 @@ import uvicorn
 
 from unseen.errors import SettingError, UnseenError
 from unseen.experiments.find_runs import find_run
+from unseen.lab.lab import Lab
 from unseen.lab.offers import Offer
 from unseen.lab.safety import Door
-from unseen.lab.server import Lab, create_app
+from unseen.lab.server import create_app
 
 HOST = "127.0.0.1"
 PORTS = range(8150, 8170)  # the first that is free, unless one is named
@@ -30,10 +31,20 @@ class Address:
     @property
     def url(self) -> str:
         host = self.door.host
-        shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+        shown = own_address() if host in ("0.0.0.0", "::") else host
         shown = f"[{shown}]" if ":" in shown else shown
         token = f"?token={self.door.token}" if self.door.token else ""
         return f"http://{shown}:{self.door.port}/{token}"
+
+
+def own_address() -> str:
+    """The address by which other machines know this one; its name, if it has no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address that nobody has; nothing is sent
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 def find_address(host: str | None, port: int | None) -> Address:

@@ -10,19 +10,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.run_folder import RunFolder
+from unseen.lab.faults import BusyError
 
 Status = Literal["starting", "training", "done", "stopped", "failed", "killed"]
 UNDER_WAY = ("starting", "training")
 LONGEST_LINE = 8 * 1024**2  # of an event: a note may name many combinations
 MOST_NOTES = 20
 PATIENCE_SECONDS = 0.6  # with a training that was asked to end, before it is killed
-
-
-class BusyError(UnseenError):
-    """There is a training under way."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,9 @@ class Training:
     @property
     def is_under_way(self) -> bool:
         return self.status in UNDER_WAY
+
+    def is_of(self, run: str, fold: int) -> bool:
+        return (self.run, self.fold) == (run, fold)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"under_way": self.is_under_way}
