@@ -23,10 +23,10 @@ const LEAST_PART = 0.05; // of the ink: what is smaller is dust
  * @returns {Uint8Array | null}
  */
 export function prepareStrokes(strokes, penWidth) {
-  const points = strokes.flat();
-  if (!points.length) return null;
-  const xs = points.map((point) => point.x), ys = points.map((point) => point.y);
-  const left = Math.min(...xs), right = Math.max(...xs), top = Math.min(...ys), bottom = Math.max(...ys);
+  let left = Infinity, right = -Infinity, top = Infinity, bottom = -Infinity;
+  for (const { x, y } of strokes.flat())
+    [left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)];
+  if (right < left) return null;
   const longer = Math.max(right - left, bottom - top);
   const stroke = within(penWidth * BOX / (longer + penWidth), THINNEST, THICKEST);
   const scale = (BOX - stroke) / Math.max(longer, penWidth); // a dot stays one
@@ -57,6 +57,7 @@ export function prepare(picture) {
  * @returns {(Uint8Array | null)[]}
  */
 export function prepareRow(picture, length) {
+  if (picture.height === SIDE && picture.width === length * SIDE) return panelsOf(picture, length);
   const ink = inkOf(picture);
   if (!ink) return Array(length).fill(null);
   const cuts = cutsBetween(ink, length);
@@ -72,6 +73,13 @@ function thinned(line) {
     if (!last || at === line.length - 1 || Math.hypot(point.x - last.x, point.y - last.y) > 0.3) kept.push(point);
   });
   return kept;
+}
+
+/** Panels of a picture that has the right size already. @param {Picture} picture @param {number} length */
+function panelsOf(picture, length) {
+  const grey = lightOnDark(greyOf(picture));
+  return Array.from({ length }, (_, place) =>
+    Uint8Array.from(cropped(grey, place * SIDE, (place + 1) * SIDE, 0, SIDE).data, Math.round));
 }
 
 /** @param {number} value @param {number} low @param {number} high */
@@ -114,21 +122,24 @@ function drawn(field, x, y) {
  * @param {Picture} picture @returns {Grey | null}
  */
 function inkOf(picture) {
-  const grey = shrunk(greyOf(picture));
+  const grey = lightOnDark(shrunk(greyOf(picture)));
   const { width, height, data } = grey;
-  const frame = data.filter((_, at) => {
-    const x = at % width, y = Math.floor(at / width);
-    return !x || !y || x === width - 1 || y === height - 1;
-  });
-  const paper = shareOf(frame, 0.5), dark = shareOf(data, 0.01), light = shareOf(data, 0.99);
-  const darker = paper - dark > light - paper;
-  for (let at = 0; at < data.length; at++) if (darker) data[at] = 255 - data[at];
   const reach = Math.ceil(height / 6); // half of what no stroke is wider than
   const ground = extremes(extremes(grey, reach, Math.min), reach, Math.max);
   const ink = data.map((each, at) => each - ground.data[at]);
   const full = shareOf(ink.filter((each) => each > LEAST_CONTRAST), 0.5);
   if (!full) return null;
   return withoutDust({ width, height, data: ink.map((each) => within(each / full, 0, 1)) });
+}
+
+/** A picture turned round if its frame is lighter than what is in it. @param {Grey} grey @returns {Grey} */
+function lightOnDark({ width, height, data }) {
+  const frame = data.filter((_, at) => {
+    const x = at % width, y = Math.floor(at / width);
+    return !x || !y || x === width - 1 || y === height - 1;
+  });
+  const paper = shareOf(frame, 0.5), dark = shareOf(data, 0.01), light = shareOf(data, 0.99);
+  return { width, height, data: paper - dark > light - paper ? data.map((each) => 255 - each) : data };
 }
 
 /** @param {Picture} picture @returns {Grey} */

@@ -18,6 +18,7 @@ import { SIDE, prepare, prepareRow } from "./prepare.js";
  * @property {string[]} [placeNames] "left", "right"
  * @property {string} [symbol] what one is called: "digit"
  * @property {string} [combination] what several are called: "pair"
+ * @property {string} [hint] what to do first
  */
 
 /**
@@ -32,7 +33,10 @@ export function mountTry(container, options) {
   container.classList.add("try");
   container.style.setProperty("--columns", String(Math.min(length, 3)));
 
-  const places = placeNames.map((name) => makePlace(length === 1 ? symbol : `${name} ${symbol}`, changed));
+  const isSign = placeNames.map((name) => name === "sign"); // of an operation, between two symbols
+  const names = placeNames.map((name, place) =>
+    length === 1 ? symbol : isSign[place] ? name : name.startsWith("place") ? `${symbol} in ${name}` : `${name} ${symbol}`);
+  const places = names.map((name) => makePlace(name, changed));
   const pads = places.map((place) => place.pad);
   const line = makeLine(range);
   const said = element("p", "try-said");
@@ -52,7 +56,7 @@ export function mountTry(container, options) {
   });
 
   const choices = symbolNames.map((names, place) => {
-    const choice = element("select", "", { "aria-label": `What the ${placeNames[place]} ${symbol} is` });
+    const choice = element("select", "", { "aria-label": `What the ${names[place]} is` });
     choice.append(new Option("?", ""), ...names.map((name, at) => new Option(name, String(at))));
     choice.addEventListener("change", () => {
       onChoose(chosen());
@@ -147,17 +151,16 @@ export function mountTry(container, options) {
     }, 700);
   }
 
-  const hint = () => (length === 1 ? `Draw a ${symbol}.` : `Draw ${["", "a", "two", "three", "four"][length] ?? length} ${symbol}s.`);
+  const hint = () => options.hint ?? (length === 1 ? `Draw a ${symbol}.` : `Draw a ${symbol} in each square.`);
 
-  const emptyPlaces = () =>
-    placeNames.filter((_, place) => pads[place].isEmpty()).join(" and ") + ` ${symbol}`;
+  const emptyPlaces = () => names.filter((_, place) => pads[place].isEmpty()).join(" and the ");
 
   /** @param {number[] | null} combined @param {number | null} right @returns {(Node | string)[]} */
   function verdictOf(combined, right) {
     if (!combined) return [filled("span", "try-hint", `Say what you drew, and see whether it is right and whether training ever showed that ${combination}.`)];
     const seen = wasSeen(combined);
-    const names = combined.map((at, place) => symbolNames[place][at]);
-    const name = length === 1 ? names[0] : `(${names.join(", ")})`;
+    const drawn = combined.map((at, place) => symbolNames[place][at]);
+    const name = length === 1 ? drawn[0] : isSign.includes(true) ? drawn.join(" ") : `(${drawn.join(", ")})`;
     const parts = [];
     if (right !== null && answer !== null) {
       const isRight = whole(answer) === whole(right);
