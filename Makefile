@@ -1,5 +1,5 @@
 # `make run` and `make test` need nothing before them: each installs what it needs and has not got.
-.PHONY: setup run test fuzz check bench results example clean
+.PHONY: setup run lab test fuzz check bench results example clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,6 +12,9 @@ BENCH := .venv-bench
 run: $(READY)  ## the ten folds of the paper, with the fast preset; ARGS="paper --folds 1" for others
 	$(BIN)/unseen run $(ARGS)
 
+lab: $(READY)  ## the lab: a page to choose what is never seen, watch it learn, and try it
+	$(BIN)/unseen lab $(ARGS)
+
 test: $(DEV_READY)
 	$(BIN)/python -m pytest $(ARGS)
 
@@ -23,6 +26,15 @@ check: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(MAKE) --silent --no-print-directory $(TSC) || true
+	@if [ -x $(TSC) ]; then $(TSC) --project jsconfig.json; else \
+	  echo "The modules of the lab's page are not type-checked: npm or TypeScript is not here."; fi
+
+# The page needs no build; TypeScript only checks the types that its comments say.
+TSC := $(VENV)/node/node_modules/.bin/tsc
+$(TSC):
+	@command -v npm >/dev/null && mkdir -p $(VENV)/node && \
+	  npm install --silent --no-audit --no-fund --prefix $(VENV)/node typescript@5 >$(VENV)/node/install.log 2>&1
 
 RUN ?= fast
 RUNS ?= runs

@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,15 @@ def write_symbols(
 @pytest.fixture
 def symbols(tmp_path: Path) -> Path:
     return write_symbols(tmp_path / "symbols")
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A lab that tests may train in, one after the other; starting one takes seconds."""
+    from lab_server import running_lab
+
+    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import unseen
 from unseen.cli import COMMANDS, app, command
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
+from unseen.views.repeat_command import command_of
 from unseen.views.verdict_text import verdict_text
 
 SOURCE = Path(unseen.__file__).parent
@@ -122,13 +123,13 @@ def test_commands_in_messages_are_commands():
     assert command(["runs"]) == command(["list"]) == 0
 
 
-def test_a_run_of_an_earlier_version_without_its_list_has_no_command(here):
+def test_a_run_of_an_earlier_version_without_its_list_names_it(here):
     experiment = fast().vary(symbols="my digits", split=[(3, 8), (8, 3)], **FEW)
     folder = made_up_run(Path("runs"), experiment, noisy)
     folder.unseen_file.unlink()
+    assert "--split '3 8; 8 3'" in command_of(experiment, run=folder)
     run = unseen.Run(RunFolder(folder.path))
-    assert "No command line repeats it" in run.report().read_text()
-    assert "`" not in str(run)
+    assert "&#39;3 8; 8 3&#39;" in run.report().read_text()
     folder.create(experiment)
     assert folder.unseen_file.read_text() == "3 8\n8 3\n"
 

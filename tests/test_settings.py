@@ -69,6 +69,15 @@ def test_all_settings_at_once_are_repeated():
     assert typed(command_of(experiment)) == experiment
 
 
+def test_a_list_of_combinations_is_repeated_without_its_file():
+    for settings in (
+        {"split": [(8, 3), (0, 0)]},
+        {"split": [(3, "+", 4)], "operation": "shown:+,-"},
+    ):
+        experiment = fast().vary(**settings)
+        assert typed(command_of(experiment)) == experiment
+
+
 def test_help_is_short_and_shows_real_defaults_and_examples(run_help):
     lines = run_help.splitlines()
     assert len(lines) <= 70

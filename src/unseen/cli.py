@@ -41,6 +41,7 @@ COMMANDS = {
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
     "export": "Write a page to draw in, with a run's networks inside it.",
     "compare": "Compare runs of one problem, combination by combination.",
+    "lab": "Open a page to choose what is never seen, watch it learn, and try it.",
 }
 PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show"}
 for name, about in COMMANDS.items():

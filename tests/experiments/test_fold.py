@@ -13,7 +13,7 @@ from unseen.errors import UnseenError
 from unseen.experiments import fold as fold_module
 from unseen.experiments.experiment import RESULTS_VERSION
 from unseen.experiments.fold import FoldResult, fold_steps, run_fold
-from unseen.experiments.measuring import watched_samples
+from unseen.experiments.measuring import shown_samples, watched_samples
 from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
 from unseen.learning.evaluation import predict
@@ -169,6 +169,10 @@ def test_a_measurement_is_in_test_handwriting_and_of_the_network_at_the_end():
     errors = (again - watched.samples.answers)[watched.is_unseen]
     assert measurements[-1].unseen["mse"] == pytest.approx((errors**2).mean(), rel=1e-3)
     assert measurements[-1].unseen["mean_error"] == pytest.approx(errors.mean(), abs=1e-3)
+    shown = shown_samples(watched)
+    assert watched.is_unseen[shown].all()
+    assert len({*watched.samples.combinations[shown].tolist()}) == len(shown) == 6
+    assert measurements[-1].shown == pytest.approx(again[shown], abs=1e-3)
 
 
 def test_a_fold_that_goes_on_from_a_checkpoint_measures_the_same():

@@ -11,7 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import made_up_runs
+import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_runs import noisy
@@ -19,11 +21,13 @@ from made_up_runs import noisy
 from unseen.errors import UnseenError
 from unseen.experiments.find_runs import find_run, list_runs
 from unseen.experiments.fold import FoldOutcome
+from unseen.experiments.networks import load_network
 from unseen.experiments.posing import pose
 from unseen.experiments.presets import fast, paper
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
 from unseen.files import DamagedFileError, file_sha256, write_whole
+from unseen.learning.evaluation import predict_pictures
 
 SMALL = fast().vary(samples=6, test_samples=4)
 
@@ -321,3 +325,30 @@ def test_looking_whether_a_fold_is_held_does_not_take_it_from_a_worker(tmp_path:
     finally:
         stopped.set()
         looking.join()
+
+
+def test_what_an_unfinished_fold_has_learnt_answers(tmp_path: Path, monkeypatch):
+    experiment = fast().vary(samples=2, test_samples=2, watched_samples=20)
+    folder = RunFolder.of(experiment, tmp_path)
+    folder.create(experiment)
+    monkeypatch.setattr(RunFolder, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        complete_fold(folder.path, experiment, 1)
+    with pytest.raises(UnseenError, match="fold 1 is not done"):
+        load_network(folder, experiment, 1)
+    network = load_network(folder, experiment, 1, so_far=True)
+    pictures = np.zeros((2, 28, 56), np.uint8)
+    assert predict_pictures(network, pictures, torch.device("cpu")).shape == (2,)
+    folder.tidy(1)
+    with pytest.raises(UnseenError, match="fold 1 is not done"):
+        load_network(folder, experiment, 1, so_far=True)
+
+
+def test_a_guess_is_kept_and_nothing_else_is_taken_for_one(tmp_path: Path):
+    folder = RunFolder(tmp_path)
+    assert folder.guess() is None
+    folder.save_guess(0.85)
+    assert folder.guess() == 0.85
+    for written in (b"", b"nan", b"7", b"much", b"\xff"):
+        (tmp_path / "guess").write_bytes(written)
+        assert folder.guess() is None

@@ -254,6 +254,15 @@ def test_a_list_that_names_no_combinations_is_refused(tmp_path, written, fault):
         split_folds(LISTED, table(), 0, None, read_combinations(tmp_path / "list"))
 
 
+def test_a_text_can_list_combinations():
+    for text in ("3 4; 5 1", "5,1;3,4", " 3 4;5 1; "):
+        assert find_split(text) == (LISTED, ((3, 4), (5, 1))), text
+    assert find_split("3 + 4") == (LISTED, ((3, SIGN_LABELS["+"], 4),))
+    for text in ("3 4;; 5 1", "3 4; 0034", "3 4; ,"):
+        with pytest.raises(UnseenError, match="lists what is no combination"):
+            find_split(text)
+
+
 def test_an_unknown_split_is_told_what_there_is(tmp_path):
     with pytest.raises(UnseenError, match="unknown split 'rnadom'"):
         find_split("rnadom")

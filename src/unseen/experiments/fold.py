@@ -227,11 +227,9 @@ def train_network(
     experiment: Experiment, seen: Samples, streams: Streams, checkpoint: bytes | None
 ) -> Generator[FoldStep, None, FittedModel]:
     """Train the experiment's network on seen samples; unseen ones are only ever measured on."""
-    import safetensors.torch
     import torch
 
     from unseen.learning.evaluation import predict
-    from unseen.learning.modules import saved_weights
     from unseen.learning.training import start_training, train
 
     started = time.perf_counter()
@@ -257,7 +255,7 @@ def train_network(
         yield FoldStep(progress, measurement)
     return FittedModel(
         answer=answer,
-        weights=safetensors.torch.save(saved_weights(state.model)),
+        weights=state.weights(),
         parameters=parameter_count(state.model),
         losses=state.losses,
         earlier_seconds=earlier_seconds,

@@ -1,7 +1,7 @@
 """What is asked of a network beyond its test: on the way, and once its fold is finished."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import Annotated, Any
 
@@ -26,6 +26,7 @@ GROUP_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
 }
 MOST_TABLES = 10  # of a fold's unseen combinations
 MOST_IMAGES = 100  # in each place of a table
+MOST_SHOWN = 6  # samples whose answers are kept one by one
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Measurement:
     right: list[int]  # how many of its samples round to the answer
     samples: list[int]  # how many samples it has
     mean: list[float | None]  # its mean answer
+    # answers to the samples of `shown_samples`, one by one; none in older files
+    shown: list[float | None] = field(default_factory=list)
 
     to_json = asdict
 
@@ -93,6 +96,12 @@ def watched_samples(posed: PosedProblem, count: int, streams: Streams) -> Watche
     return WatchedSamples(posed.combinations, samples, np.isin(samples.combinations, unseen))
 
 
+def shown_samples(watched: WatchedSamples) -> NDArray[np.intp]:
+    """Some watched samples of unseen combinations, of as many different ones as there are."""
+    unseen = np.flatnonzero(watched.is_unseen)
+    return unseen[np.linspace(0, len(unseen) - 1, min(MOST_SHOWN, len(unseen))).astype(np.intp)]
+
+
 def measure_on_the_way(
     answer: Answer, watched: WatchedSamples, epochs: float, seconds: float
 ) -> Measurement:
@@ -120,6 +129,7 @@ def measure_on_the_way(
         right=np.bincount(at, right).astype(int).tolist(),
         samples=counts.tolist(),
         mean=[_kept(value) for value in means],
+        shown=[_kept(value) for value in predictions[shown_samples(watched)]],
     )
 
 

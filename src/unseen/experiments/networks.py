@@ -14,10 +14,16 @@ if TYPE_CHECKING:
 
 
 def load_network(
-    folder: RunFolder, experiment: Experiment, fold: int, own: str | None = None
+    folder: RunFolder,
+    experiment: Experiment,
+    fold: int,
+    own: str | None = None,
+    *,
+    so_far: bool = False,
 ) -> "RescaledOutput":
     """The network of a finished fold, ready to answer: (n, 1, height, width) in 0 to 1 -> (n,).
 
+    Where `so_far` is true, that of an unfinished one will do, as it was last measured.
     A saved run never executes a file by itself: a network of one's own is named again by `own`.
     """
     import safetensors.torch
@@ -34,7 +40,10 @@ def load_network(
                 "name it again as the model"
             )
         model = own
-    if folder.result(fold) is None:
+    weights = folder.weights_so_far(fold) if so_far else None
+    if folder.result(fold) is not None:
+        weights = folder.weights(fold)
+    if weights is None:
         done = ", ".join(str(result.fold) for result in folder.results(thorough=False)[0])
         raise UnseenError(f"fold {fold} is not done; done: {done or 'none'}")
     posed = pose(experiment.problem)
@@ -42,7 +51,7 @@ def load_network(
     height, width = posed.bank.test.images.shape[1:]
     network = RescaledOutput(find_network(model).build(length, height, length * width))
     try:
-        network.load_state_dict(safetensors.torch.load(folder.weights(fold)))
+        network.load_state_dict(safetensors.torch.load(weights))
     except (RuntimeError, safetensors.SafetensorError) as error:
         raise UnseenError(
             f"the weights of fold {fold} do not fit {model}; run the fold again"

@@ -2,11 +2,11 @@
 
     runs/<name>-<fingerprint>/
       experiment.json  environment.json  report.html  shared/oracle
-      unseen.txt  name                         (a list of combinations, a name, if it has them)
+      unseen.txt  name  guess  (if it has them: a list of combinations, a name, what was expected)
       folds/03/  result.json  predictions.npz  model.safetensors
                  measurements.jsonl            (a line for each measurement on the way)
                  deep.json                     (worked out from them on demand)
-                 checkpoint  progress.json     (while it is under way)
+                 checkpoint  progress.json  so_far.safetensors  (while it is under way)
                  lock
 
 Each file appears whole or not at all, measurements line by line. A fold counts as done once its
@@ -142,6 +142,17 @@ class RunFolder:
     def give_name(self, name: str) -> None:
         if name != self.name():
             self._write(self._name_file, name.encode())
+
+    def guess(self) -> float | None:
+        """The share of unseen pictures that somebody expected to be right; None if nobody did."""
+        try:
+            share = float((read_file(self._guess_file, LARGEST_JSON_BYTES) or b"").decode())
+        except (UnseenError, ValueError):
+            return None
+        return share if 0 <= share <= 1 else None
+
+    def save_guess(self, share: float) -> None:
+        self._write(self._guess_file, str(share).encode())
 
     @property
     def label(self) -> str:
@@ -307,6 +318,14 @@ class RunFolder:
             raise DamagedFileError(path)
         return content
 
+    def weights_so_far(self, fold: int) -> bytes | None:
+        """The weights of an unfinished fold as they were last measured; None if they never were."""
+        return read_file(self._fold(fold) / "so_far.safetensors")
+
+    def save_weights_so_far(self, fold: int, content: bytes) -> None:
+        # as with progress, losing it to a power cut is no loss
+        self._write(self._fold(fold) / "so_far.safetensors", content, sync=False)
+
     def measurements(self, fold: int) -> MeasurementsFile:
         """What was measured of a fold on the way."""
         return MeasurementsFile(self._fold(fold) / "measurements.jsonl")
@@ -394,7 +413,7 @@ class RunFolder:
 
     def tidy(self, fold: int) -> None:
         """Remove what only a fold under way needs."""
-        for name in ("checkpoint", "progress.json"):
+        for name in ("checkpoint", "progress.json", "so_far.safetensors"):
             remove(self._fold(fold) / name)
 
     def has_leftovers(self) -> bool:
@@ -452,6 +471,10 @@ class RunFolder:
     @property
     def _name_file(self) -> Path:
         return self.path / "name"
+
+    @property
+    def _guess_file(self) -> Path:
+        return self.path / "guess"
 
     @property
     def _experiment_file(self) -> Path:

@@ -45,8 +45,11 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
                 folder.measurements(fold).add(step.measurement, first=first)
                 first = False
             progress = step.progress
-            if progress.epoch_ended and not isinstance(progress, BaselineProgress):
-                folder.save_checkpoint(fold, progress.state.to_bytes())
+            if not isinstance(progress, BaselineProgress):
+                if step.measurement is not None:
+                    folder.save_weights_so_far(fold, progress.state.weights())
+                if progress.epoch_ended:
+                    folder.save_checkpoint(fold, progress.state.to_bytes())
             if progress.epoch_ended or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
                 reported = time.monotonic()
                 folder.save_progress(

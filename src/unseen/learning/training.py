@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
+import safetensors.torch
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -17,7 +18,7 @@ from unseen.learning.distortion import distort
 from unseen.learning.evaluation import to_input
 from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
-from unseen.learning.modules import RescaledOutput, laid_out_for_speed
+from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
 from unseen.learning.settings import Training
 from unseen.learning.stepwise import Optimizer
@@ -50,6 +51,10 @@ class TrainingState:
         }
         torch.save(parts, buffer := io.BytesIO())
         return buffer.getvalue()
+
+    def weights(self) -> bytes:
+        """The network's weights as they are now, as safetensors."""
+        return safetensors.torch.save(saved_weights(self.model))
 
     def restore(self, saved: bytes) -> None:
         """Go on from what was saved; a CheckpointError leaves the state half restored."""

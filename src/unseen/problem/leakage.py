@@ -57,11 +57,7 @@ def find_leakage(table: Combinations, fold: Fold, rule: Rule | None) -> Leakage:
         for place in range(seen.shape[1])
         for digit in np.setdiff1d(unseen[:, place], seen[:, place])
     )
-    determined = None
-    if rule == "additive":
-        determined = span_of(seen).determines(unseen)
-    elif rule == "multiplicative":
-        determined = multiplicatively_determined(seen, table.answers[fold.seen], unseen)
+    determined = determined_answers(table, fold, rule)
     return Leakage(
         fold.number,
         len(unseen),
@@ -70,6 +66,18 @@ def find_leakage(table: Combinations, fold: Fold, rule: Rule | None) -> Leakage:
         tuple(new_digits),
         None if determined is None else int((~determined).sum()),
     )
+
+
+def determined_answers(
+    table: Combinations, fold: Fold, rule: Rule | None
+) -> NDArray[np.bool_] | None:
+    """Whether each unseen answer of a fold can be worked out by the rule; None if there is none."""
+    seen, unseen = table.digits[fold.seen], table.digits[fold.unseen]
+    if rule == "additive":
+        return span_of(seen).determines(unseen)
+    if rule == "multiplicative":
+        return multiplicatively_determined(seen, table.answers[fold.seen], unseen)
+    return None
 
 
 def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -32,7 +32,7 @@ class Problem(Frozen):
     length: int = Field(2, ge=1, le=20, description="Symbols side by side in a picture")
     symbols: PathText = Field("mnist", description="Symbol set, or a folder of four IDX files")
     split: Annotated[str, known("split", _splits)] = Field(
-        "random", description="Which combinations are unseen; or a file that lists them"
+        "random", description="Which combinations are unseen; or a list, as '3 4; 5 1', or its file"
     )
     split_seed: int = Field(
         PAPER_SPLIT_SEED, ge=0, lt=2**32, description="Seed of the folds, and of nothing else"

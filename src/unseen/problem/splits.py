@@ -236,15 +236,22 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
         written = line.partition("#")[0].strip(" \t()[]")
         if not written:
             continue
-        pieces = re.findall(r"\d+|[^\d\s,;]", written, flags=re.ASCII)
-        if not pieces or not all(re.fullmatch(r"\d{1,3}|[-+*]", p, re.ASCII) for p in pieces):
+        if (combination := _parse_combination(written)) is None:
             raise UnseenError(
                 f"{path}, line {number}: {line.strip()[:40]!r} is no combination; say it as 3 4"
             )
-        combinations.add(tuple(SIGN_LABELS.get(p) or int(p) for p in pieces))
+        combinations.add(combination)
     if not combinations:
         raise UnseenError(f"{path} lists no combination; give one a line, as 3 4")
     return tuple(sorted(combinations))
+
+
+def _parse_combination(text: str) -> Combination | None:
+    """A combination as it is written, or None."""
+    pieces = re.findall(r"\d+|[^\d\s,;]", text, flags=re.ASCII)
+    if not pieces or not all(re.fullmatch(r"\d{1,3}|[-+*]", p, re.ASCII) for p in pieces):
+        return None
+    return tuple(SIGN_LABELS.get(p) or int(p) for p in pieces)
 
 
 def written_combinations(combinations: Iterable[Combination]) -> bytes:
@@ -256,7 +263,10 @@ def written_combinations(combinations: Iterable[Combination]) -> bytes:
 def find_split(
     split: str | Path | Iterable[Sequence[int | str]],
 ) -> tuple[str, tuple[Combination, ...]]:
-    """A split by its name, or unseen combinations: a list of (3, 4) or (3, "+", 4), or a file."""
+    """A split by its name, or unseen combinations.
+
+    They are a list of (3, 4) or (3, "+", 4), a file of them, or a text such as "3 4; 5 1".
+    """
     if not isinstance(split, str | Path):
         try:
             found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}
@@ -275,6 +285,11 @@ def find_split(
     if split and os.path.exists(path):
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
+    if re.fullmatch(r"\s*\d[-+*\d\s,;]*", split, re.ASCII):
+        parsed = [_parse_combination(part) for part in split.rstrip("; ").split(";")]
+        if None in parsed:
+            raise SettingError("split", split, "lists what is no combination; say it as 3 4; 5 1")
+        return LISTED, tuple(sorted({*filter(None, parsed)}))
     raise unknown("split", split, [*SPLITS, "a file of combinations"], place="file")
 
 

@@ -174,7 +174,7 @@ def curves(summary: Summary) -> Figure | str:
             draw_curves(place, folds, name, which, colour)
     upper.set(ylabel="right by rounding, %", ylim=(0, 102))
     lower.set(xlabel="epoch", ylabel="mean squared error")
-    if all((point.unseen["mse"] or 0) > 0 for fold in folds for point in fold):
+    if all((point.unseen.get("mse") or 0) > 0 for fold in folds for point in fold):
         scale_by_factors(lower)
     upper.legend(ncols=2, **ABOVE)
     return figure

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
@@ -17,7 +17,13 @@ from unseen.learning.models import is_own
 from unseen.problem.operations import spelled
 from unseen.problem.symbols import SYMBOLS
 
+MOST_TYPED = 100  # combinations of a list in a command
 RUNS_DIR = Path("runs")  # where runs are unless another folder is named
+
+
+def typed_list(combinations: Iterable[Sequence[int]]) -> str:
+    """A list of combinations as it is typed: 3 4; 5 1."""
+    return "; ".join(" ".join(map(str, spelled(each))) for each in combinations)
 
 
 def option_of(setting: str) -> str:
@@ -45,7 +51,7 @@ def command_of(
 ) -> str | None:
     """The command that runs an experiment beside a run: its preset and all that differs from it.
 
-    None where there is no such preset, or where the run does not have the list of combinations.
+    None where there is no such preset, or where a long list of combinations is in no file.
     One that is passed on names files and folders, but not where they are.
     """
     if experiment.name not in PRESETS:
@@ -55,9 +61,12 @@ def command_of(
     if run is not None and passed_on:
         runs_dir = Path(runs_dir.resolve().name)
     if experiment.problem.unseen_list:
-        if run is None or not run.unseen_file.is_file():
+        if run is not None and run.unseen_file.is_file():
+            settings["split"] = runs_dir / run.path.name / run.unseen_file.name
+        elif len(experiment.problem.unseen_list) <= MOST_TYPED:
+            settings["split"] = typed_list(experiment.problem.unseen_list)
+        else:
             return None
-        settings["split"] = runs_dir / run.path.name / run.unseen_file.name
     words = ["unseen", "run", experiment.name, *options_of(settings)]
     words += ["--folds", format_folds(folds)] if folds else []
     words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []

@@ -1,0 +1,201 @@
+"""A network asked: about one combination, and about pictures that somebody drew."""
+
+import base64
+import binascii
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError
+from unseen.experiments.fold import torch_threads
+from unseen.experiments.measuring import all_of
+from unseen.experiments.networks import load_network
+from unseen.experiments.run_folder import RunFolder
+from unseen.files import DamagedFileError
+from unseen.insight.error_parts import error_parts_by_row, estimate
+from unseen.lab.offers import Setup
+from unseen.learning.metrics import rounds_to_answer
+from unseen.learning.models import is_own
+from unseen.problem.operations import spelled
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Samples, draw_samples, render_pictures, side_by_side
+from unseen.problem.symbol_words import symbol_words
+from unseen.views.report import as_data_uri
+from unseen.views.words import format_combination, named_parts_by_place, place_names
+
+if TYPE_CHECKING:
+    from unseen.learning.modules import RescaledOutput
+
+ASKED = 200  # pictures of a combination whose answers are not on record
+IMAGES = 14  # in each place, to split its error by
+MOST_PICTURES = 8  # right ones, and wrong ones
+MOST_BARS = 60  # of a histogram
+
+
+@dataclass
+class Networks:
+    """The networks that were asked last, by run and fold and by the weights that they have."""
+
+    own: str | None  # file.py:Class, if the lab was given one
+    _kept: dict[tuple[str, int], tuple[bytes | None, "RescaledOutput"]] = field(
+        default_factory=dict
+    )
+
+    def network(self, folder: RunFolder, setup: Setup) -> "RescaledOutput":
+        """The network of a fold: as it ended, or as it was last measured."""
+        model = setup.experiment.training.model
+        if is_own(model) and self.own is None:
+            raise UnseenError(
+                "its network is a file that the lab was not given: "
+                "unseen lab --model file.py:Class runs it"
+            )
+        key = str(folder.path), setup.fold
+        so_far = folder.weights_so_far(setup.fold)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] != so_far:
+            try:
+                network = load_network(folder, setup.experiment, setup.fold, self.own, so_far=True)
+            except DamagedFileError:
+                raise
+            except UnseenError as error:
+                if "is not done" in str(error):
+                    raise UnseenError("nothing is learnt yet; start it first") from None
+                raise
+            kept = so_far, network
+            self._kept = dict([*self._kept.items()][-3:]) | {key: kept}
+        return kept[1]
+
+    def answers(
+        self, folder: RunFolder, setup: Setup, pictures: NDArray[np.uint8]
+    ) -> NDArray[np.float32]:
+        """The answer to each picture, (n, height, width) -> (n,)."""
+        import torch
+
+        from unseen.learning.evaluation import predict_pictures
+
+        network = self.network(folder, setup)
+        with torch_threads(setup.experiment.threads):
+            return predict_pictures(network, pictures, torch.device("cpu"))
+
+
+def picture_of(panels: Any, setup: Setup) -> NDArray[np.uint8]:
+    """A picture from its symbols, each as base64 of its grey values: (1, height, width)."""
+    height, width = setup.posed.bank.test.images.shape[1:]
+    length = setup.posed.combinations.digits.shape[1]
+    wanted = f"panels must be {length} texts, each {height} × {width} grey values in base64"
+    if not (isinstance(panels, list) and len(panels) == length):
+        raise UnseenError(wanted)
+    try:
+        grey = [base64.b64decode(each, validate=True) for each in panels if isinstance(each, str)]
+    except (binascii.Error, ValueError) as error:
+        raise UnseenError(wanted) from error
+    if [len(each) for each in grey] != [height * width] * length:
+        raise UnseenError(wanted)
+    symbols = np.frombuffer(b"".join(grey), np.uint8).reshape(length, height, width)
+    return np.concatenate([*symbols], axis=1)[np.newaxis]
+
+
+def cell_json(networks: Networks, folder: RunFolder, setup: Setup, row: int) -> dict[str, Any]:
+    """What the network of a fold makes of one combination, seen or not."""
+    posed, experiment = setup.posed, setup.experiment
+    table, problem = posed.combinations, experiment.problem
+    answer = int(table.answers[row])
+    is_unseen = row in posed.unseen(setup.fold)
+    samples, predictions, parts = _on_record(folder, setup, row) if is_unseen else (None, None, {})
+    recorded = samples is not None
+    if samples is None or predictions is None:
+        samples, predictions, parts = _asked(networks, folder, setup, row)
+    right = rounds_to_answer(predictions, samples.answers)
+    finite = predictions[np.isfinite(predictions)]
+    return {
+        "combination": spelled(table.digits[row]),
+        "title": format_combination(table.digits[row].tolist(), symbol_words(problem.symbols)),
+        "answer": answer,
+        "unseen": is_unseen,
+        "recorded": recorded,
+        "samples": len(samples),
+        "right": float(np.mean(right)),
+        "mean": float(finite.mean()) if len(finite) else None,
+        "histogram": _histogram(finite, answer),
+        "parts": parts,
+        "mse": float(np.mean((predictions - answer) ** 2)),
+        "pictures": {
+            "right": _pictures(samples, predictions, np.flatnonzero(right)),
+            "wrong": _pictures(samples, predictions, np.flatnonzero(~right)),
+        },
+    }
+
+
+def _on_record(
+    folder: RunFolder, setup: Setup, row: int
+) -> tuple[Samples | None, NDArray[np.float32] | None, dict[str, float]]:
+    """The test samples of an unseen combination and their answers, where its fold is done."""
+    posed, experiment = setup.posed, setup.experiment
+    if folder.result(setup.fold, thorough=False) is None:
+        return None, None, {}
+    arrays = folder.arrays(setup.fold, experiment)
+    of = arrays.combination == row
+    samples = Samples(posed.bank.test, arrays.images[of], arrays.combination[of], arrays.answer[of])
+    parts: dict[str, float] = {}
+    rows, tables, means = arrays.table_rows, arrays.tables, arrays.means
+    if rows is not None and tables is not None and means is not None and row in rows:
+        seen = np.ones(len(posed.combinations.digits), np.bool_)
+        seen[posed.unseen(setup.fold)] = False
+        which = rows == row
+        found = error_parts_by_row(posed.combinations, seen, means, rows[which], tables[which])
+        parts = named_parts_by_place(experiment, found[row])
+    return samples, arrays.prediction[of], parts
+
+
+def _asked(
+    networks: Networks, folder: RunFolder, setup: Setup, row: int
+) -> tuple[Samples, NDArray[np.float32], dict[str, float]]:
+    """Test pictures of any combination, answered now; its error split by place."""
+    posed, experiment = setup.posed, setup.experiment
+    table = posed.combinations
+    rng = Streams(experiment.seed, setup.fold).numpy("asked in the lab", row)
+    samples = draw_samples(table, np.asarray([row]), posed.bank.test, ASKED, rng)
+    predictions = networks.answers(folder, setup, render_pictures(samples, slice(None)))
+    places = table.digits.shape[1]
+    images = max(2, math.floor(IMAGES ** (2 / places)))
+    shown = all_of(posed, row, images, rng)
+    answers = networks.answers(folder, setup, render_pictures(shown, slice(None)))
+    split = estimate(answers.reshape((images,) * places), float(table.answers[row]))
+    names = place_names(experiment.problem)
+    parts = {f"misread {name}": part for name, part in zip(names, split.misread, strict=True)}
+    parts["wrong"] = split.wrong
+    return samples, predictions, parts | ({"interplay": split.interplay} if places > 1 else {})
+
+
+def _histogram(predictions: NDArray[np.float32], answer: int) -> dict[str, Any]:
+    """How many answers there are of each width, between whole numbers."""
+    if not len(predictions):
+        return {"start": answer - 0.5, "width": 1.0, "counts": [0]}
+    low, high = np.quantile(predictions, [0.005, 0.995])
+    low, high = min(low, answer) - 0.75, max(high, answer) + 0.75
+    width = next(each for each in WIDTHS if (high - low) / each <= MOST_BARS)
+    start = math.floor(low / width) * width
+    bars = math.ceil((high - start) / width)
+    edges = start + width * np.arange(bars + 1)
+    counts = np.histogram(np.clip(predictions, edges[0], edges[-1]), edges)[0]
+    return {"start": start, "width": width, "counts": counts.tolist()}
+
+
+WIDTHS = (0.1, 0.25, 0.5, *(2.0**power for power in range(40)))
+
+
+def _pictures(
+    samples: Samples, predictions: NDArray[np.float32], rows: NDArray[np.intp]
+) -> list[dict[str, Any]]:
+    """Some samples, evenly taken from the least answer to the largest."""
+    ordered = rows[np.argsort(predictions[rows], kind="stable")]
+    count = min(MOST_PICTURES, len(ordered))
+    some = ordered[np.linspace(0, len(ordered) - 1, count).round().astype(np.intp)]
+    pictures = side_by_side(samples.symbols.images[samples.images[some]]) if count else ()
+    return [
+        {"picture": as_data_uri(picture), "prediction": float(predictions[row])}
+        for row, picture in zip(some, pictures, strict=True)
+    ]

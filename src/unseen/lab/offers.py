@@ -1,0 +1,234 @@
+"""What the page may choose, and the experiment that its settings make.
+
+The page names no file and no folder: symbols and networks of one's own are those that the lab was
+started with.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from unseen.errors import SettingError, UnseenError, printable, unknown
+from unseen.experiments.checks import check_fold
+from unseen.experiments.differences import changes
+from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
+from unseen.experiments.posing import PosedProblem, pose
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.session import find_experiment
+from unseen.learning.baselines import BASELINES
+from unseen.learning.models import MODELS, is_own
+from unseen.problem.fashion import find_fashion_mnist
+from unseen.problem.leakage import determined_answers, rule_of, split_leakage
+from unseen.problem.operations import OPERATIONS, parse_operation, spelled
+from unseen.problem.splits import SPLITS
+from unseen.problem.symbol_words import symbol_words
+from unseen.problem.symbols import SYMBOLS, canonical_symbols, load_symbols
+from unseen.views.catalogues import CATALOGUES
+from unseen.views.leakage_text import format_leakage
+from unseen.views.repeat_command import command_of
+from unseen.views.words import answers_word, combinations_word, place_names
+
+MOST_COMBINATIONS = 1_000  # that the page can show
+LONGEST_TEXT = 1_000  # of a setting
+EFFORTS = {"fast": "Seconds", "good": "A minute", "best": "Minutes"}
+SHOWN_FIRST = ("operation", "symbols", "split", "model", "seed")  # with controls of their own
+
+
+@dataclass(frozen=True)
+class Setup:
+    """An experiment, and the fold of it that is trained."""
+
+    experiment: Experiment
+    fold: int
+
+    @property
+    def posed(self) -> PosedProblem:
+        return pose(self.experiment.problem)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What can be chosen here beside what is registered."""
+
+    symbols: str | None = None  # a folder
+    model: str | None = None  # file.py:Class
+
+    @classmethod
+    def of(cls, symbols: Path | None, model: str | None) -> "Offer":
+        """Check what the lab is started with."""
+        if model is not None and not is_own(model):
+            raise SettingError("model", model, "names no network of your own, as file.py:Class")
+        training = Experiment(name="own").vary(**{"model": model} if model else {}).training
+        return cls(
+            None if symbols is None else canonical_symbols(str(symbols)),
+            training.model if model else None,
+        )
+
+    def symbol_sets(self) -> dict[str, str]:
+        """Symbol sets by name, with what they are."""
+        about = {row["name"]: row["about"] for row in CATALOGUES["symbols"]()}
+        found = {name: about[name] for name in SYMBOLS}
+        if find_fashion_mnist() is None:
+            del found["fashion-mnist"]  # which would have to be fetched
+        if self.symbols is not None:
+            found.setdefault(self.symbols, f"Your own: {Path(self.symbols).name}")
+        return found
+
+    def models(self) -> dict[str, str]:
+        found = {name: network.about for name, network in MODELS.items()}
+        return found | ({self.model: f"Your own: {Path(self.model).name}"} if self.model else {})
+
+    def refuse_others(self, experiment: Experiment) -> None:
+        """Refuse symbols in a folder, and a network in a file, that the lab was not given."""
+        if experiment.problem.symbols not in self.symbol_sets():
+            raise UnseenError(
+                "its symbols are not among those that the lab was started with: "
+                f"unseen lab --symbols {printable(experiment.problem.symbols)} shows them"
+            )
+
+    def setup(self, document: Any) -> Setup:
+        """The experiment that a page's settings make; an UnseenError says what is wrong."""
+        if not isinstance(document, dict) or not document.keys() <= {"preset", "settings", "fold"}:
+            raise UnseenError("a setup is an object with preset, settings and fold")
+        preset, settings = document.get("preset", "fast"), document.get("settings", {})
+        if preset not in [*effort_presets()]:
+            raise unknown("preset", printable(str(preset)[:40]), effort_presets())
+        if not isinstance(settings, dict):
+            raise UnseenError("settings are an object of names and values")
+        self._check(settings)
+        experiment = find_experiment(preset).vary(**settings)
+        _refuse_many(experiment)
+        fold, count = check_fold(document.get("fold", 1)), len(pose(experiment.problem).folds)
+        if not 1 <= fold <= count:
+            raise SettingError("fold", fold, f"does not exist; this split has 1 to {count}")
+        return Setup(experiment, fold)
+
+    def _check(self, settings: Mapping[str, Any]) -> None:
+        """Refuse what is no setting, and whatever would have a file of the user's read."""
+        if stray := settings.keys() - SETTINGS.keys():
+            raise unknown("setting", printable(min(stray)[:40]), SETTINGS)
+        for name, value in settings.items():
+            is_list = name == "split" and isinstance(value, list)
+            if not (is_list or isinstance(value, str | int | float | bool)):
+                raise UnseenError(f"{name} must be a text or a number")
+            if isinstance(value, str) and len(value) > LONGEST_TEXT:
+                raise UnseenError(f"{name} is longer than {LONGEST_TEXT:,} characters")
+        split = settings.get("split", "random")
+        if isinstance(split, list):
+            if len(split) > MOST_COMBINATIONS or not all(map(_is_combination, split)):
+                raise UnseenError("a split is a name or a list of combinations such as [3, 8]")
+        elif split not in SPLITS:
+            raise unknown("split", printable(str(split)), SPLITS)
+        if (symbols := settings.get("symbols", "mnist")) not in (known := self.symbol_sets()):
+            raise unknown("symbols", printable(str(symbols)), known)
+        if (model := settings.get("model", "lenet5")) not in (networks := self.models()):
+            raise unknown("model", printable(str(model)), networks)
+
+    def catalogue(self) -> dict[str, Any]:
+        """All that can be chosen, with what it is."""
+        first_lines = {row["name"]: row["about"] for row in CATALOGUES["operations"]()}
+        splits = {row["name"]: row["about"] for row in CATALOGUES["splits"]()}
+        return {
+            "presets": [
+                {"name": name, "effort": EFFORTS.get(name, ""), "about": PRESETS[name].about}
+                | {"settings": _settings_of(PRESETS[name]())}
+                for name in effort_presets()
+            ],
+            "operations": {
+                **{name: first_lines[name] for name in OPERATIONS},
+                "shown:+,-,*": first_lines["shown:+,-,*"],
+                "table:1": first_lines["table:SEED"],
+            },
+            "splits": {name: splits[name] for name in SPLITS},
+            "symbols": self.symbol_sets(),
+            "models": self.models(),
+            "more": [_field(name) for name in SETTINGS if name not in SHOWN_FIRST],
+        }
+
+
+def effort_presets() -> list[str]:
+    """The presets that train a network, those of EFFORTS first."""
+    trained = [name for name, each in PRESETS.items() if each().training.model not in BASELINES]
+    return sorted(trained, key=[*EFFORTS, *trained].index)
+
+
+def _settings_of(experiment: Experiment) -> dict[str, Any]:
+    return {name: setting_value(experiment, name) for name in SETTINGS}
+
+
+def _field(name: str) -> dict[str, Any]:
+    """A setting as a form has it."""
+    info = SETTINGS[name]
+    kinds = {*get_args(info.annotation), info.annotation}
+    kind = next((each.__name__ for each in (bool, int, float) if each in kinds), "str")
+    return {"name": name, "kind": kind, "about": info.description}
+
+
+def _is_combination(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, int | str) and not isinstance(each, bool) and len(str(each)) <= 3
+        for each in value
+    )
+
+
+def _refuse_many(experiment: Experiment) -> None:
+    """Refuse more combinations than the page can show, before any of them is made."""
+    problem = experiment.problem
+    count = len(load_symbols(problem.symbols).values) ** problem.length
+    count *= max(1, len(parse_operation(problem.operation, problem.length).signs))
+    if count > MOST_COMBINATIONS:
+        raise UnseenError(
+            f"the lab shows up to {MOST_COMBINATIONS:,} combinations, and these are {count:,}; "
+            "the command unseen run has no such limit"
+        )
+
+
+def setup_json(setup: Setup) -> dict[str, Any]:
+    """All that the page says of a setup before anything is trained."""
+    experiment, posed = setup.experiment, setup.posed
+    problem, table = experiment.problem, posed.combinations
+    fold = posed.folds[setup.fold - 1]
+    leakage = split_leakage(table, [fold])
+    determined = determined_answers(table, fold, rule_of(table))
+    many = len(posed.folds) > 1
+    height, width = posed.bank.test.images.shape[1:]
+    return {
+        "preset": experiment.name,
+        "settings": {name: spelled_setting(value) for name, value in changes(experiment).items()},
+        "fold": setup.fold,
+        "folds": len(posed.folds),
+        "places": [spelled(np.unique(column)) for column in table.digits.T],
+        "place_names": place_names(problem),
+        "symbol_names": symbol_words(problem.symbols).names,
+        "answers": table.answers.tolist(),
+        "unseen": fold.unseen.tolist(),
+        "undetermined": [] if determined is None else fold.unseen[~determined].tolist(),
+        "leakage": format_leakage(leakage),
+        "things": combinations_word(problem),
+        "symbol": symbol_words(problem.symbols).one,
+        "answers_word": answers_word(problem),
+        "picture": [height, width],
+        "epochs": experiment.training.epochs,
+        "command": command_of(experiment, [setup.fold] if many else ()),
+    }
+
+
+def spelled_setting(value: Any) -> Any:
+    """A setting as JSON has it; a list of combinations with its signs as signs."""
+    return [spelled(each) for each in value] if isinstance(value, tuple) else value
+
+
+def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:
+    """What a run was run with; by default, of the first fold that was begun."""
+    experiment = folder.experiment()
+    offer.refuse_others(experiment)
+    _refuse_many(experiment)
+    known = range(1, len(pose(experiment.problem).folds) + 1)
+    chosen = next((each for each in folder.folds() if each in known), 1) if fold is None else fold
+    if chosen not in known:
+        raise SettingError("fold", chosen, "does not exist in this run")
+    return Setup(experiment, chosen)

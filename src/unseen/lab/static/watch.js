@@ -1,0 +1,210 @@
+// A fold as it learns: figures, curve, samples, and a slider that rewinds them all.
+
+import { listen } from "./api.js";
+import { Curve, momentOf } from "./curve.js";
+import { byId, decimal, duration, make, percent } from "./dom.js";
+
+/**
+ * @typedef {import("./api.js").Setup} Setup
+ * @typedef {import("./api.js").Frame} Frame
+ * @typedef {import("./api.js").State} State
+ */
+
+/** @type {Record<string, string>} */
+const NOTES = {
+  "worker died": "The process was killed once; another one goes on from where it was saved.",
+  "fold damaged": "A file of this fold was damaged; it is trained again.",
+  "record damaged": "The record of this run was damaged; it was written anew.",
+  "other torch": "It was begun with another version of torch: last bits may differ.",
+};
+
+export class Watch {
+  /** @param {{onFrame: (frame: Frame | null) => void, onState: (state: State) => void, onNews: () => void}} listeners */
+  constructor({ onFrame, onState, onNews }) {
+    this.onFrame = onFrame;
+    this.onState = onState;
+    this.onNews = onNews;
+    /** @type {Frame[]} */
+    this.frames = [];
+    this.at = 0;
+    /** @type {Setup | null} */
+    this.setup = null;
+    /** @type {State | null} */
+    this.state = null;
+    /** @type {(() => void) | null} */
+    this.leave = null;
+    /** @type {{time: number, share: number} | null} */
+    this.since = null;
+    /** @type {number | undefined} */
+    this.playing = undefined;
+    this.curve = new Curve(byId("curve"), { onPick: (at) => this.seek(at) });
+    byId("slider").addEventListener("input", () => this.seek(Number(byId("slider").value)));
+    byId("play").addEventListener("click", () => this.#play());
+  }
+
+  /** Follow a run from its first measurement. @param {Setup} setup */
+  begin(setup) {
+    this.end();
+    Object.assign(this, { setup, frames: [], at: 0, state: null, since: null });
+    byId("film").hidden = false;
+    byId("before").hidden = true;
+    for (const each of document.querySelectorAll(".things")) each.textContent = setup.things;
+    this.#buildSamples(setup);
+    this.#show();
+    this.leave = listen(/** @type {string} */ (setup.run), setup.fold, {
+      frames: (frames) => {
+        const live = this.at >= this.frames.length - 1;
+        this.frames.push(...frames);
+        if (live) this.at = this.frames.length - 1;
+        this.#show();
+        this.onNews();
+      },
+      restart: () => {
+        this.frames = [];
+        this.at = 0;
+        this.#show();
+      },
+      state: (state) => this.#hear(state),
+      lost: () => tell("The lab does not answer; trying again.", true),
+    });
+  }
+
+  /** Show nothing any more. */
+  end() {
+    this.leave?.();
+    this.leave = null;
+    clearInterval(this.playing);
+    this.setup = this.state = null;
+    this.frames = [];
+    byId("film").hidden = true;
+    byId("before").hidden = false;
+    byId("progress-box").hidden = true;
+    byId("verdict").textContent = "";
+    tell("");
+  }
+
+  get isLast() {
+    return this.at >= this.frames.length - 1;
+  }
+
+  /** Rewind to a measurement. @param {number} at */
+  seek(at) {
+    this.at = Math.max(0, Math.min(at, this.frames.length - 1));
+    this.#show();
+  }
+
+  #play() {
+    clearInterval(this.playing);
+    if (!this.isLast && this.playing !== undefined) {
+      this.playing = undefined;
+      return;
+    }
+    this.seek(this.isLast ? 0 : this.at);
+    const pause = Math.max(80, Math.min(500, 6000 / this.frames.length));
+    this.playing = window.setInterval(() => {
+      this.seek(this.at + 1);
+      if (this.isLast) {
+        clearInterval(this.playing);
+        this.playing = undefined;
+      }
+    }, pause);
+  }
+
+  /** @param {State} state */
+  #hear(state) {
+    const setup = /** @type {Setup} */ (this.setup);
+    this.state = state;
+    const share = (state.progress?.epochs ?? 0) / setup.epochs;
+    const underWay = ["starting", "training", "elsewhere"].includes(state.status);
+    byId("progress-box").hidden = !underWay;
+    byId("progress").value = share;
+    byId("left").textContent = this.#left(share);
+    const noted = state.notes.map(({ kind }) => NOTES[kind] ?? "").filter(Boolean).pop() ?? "";
+    const said = {
+      starting: "Starting…",
+      training: share >= 1 ? "Learnt; now it is tested." : "It learns.",
+      elsewhere: "Another process trains this run.",
+      done: "",
+      stopped: "Stopped. What it has learnt so far answers under Try; Start goes on from what is saved.",
+      failed: state.fault,
+      killed: `${state.fault} Start goes on from what was saved.`,
+      unfinished: "Unfinished: its training was stopped or killed. Start goes on from what was saved.",
+    }[state.status] ?? state.status;
+    tell([said, noted].filter(Boolean).join(" "), ["failed", "killed"].includes(state.status));
+    this.#show();
+    this.onState(state);
+  }
+
+  /** How much time is left, from how fast it went since we look. @param {number} share */
+  #left(share) {
+    const time = performance.now() / 1000;
+    if (share <= 0) return "";
+    if (!this.since || share < this.since.share) this.since = { time, share };
+    const gone = time - this.since.time;
+    if (share >= 1) return "testing…";
+    if (gone < 1 || share === this.since.share) return percent(share);
+    return `${duration((gone * (1 - share)) / (share - this.since.share))} left`;
+  }
+
+  /** @param {Setup} setup */
+  #buildSamples(setup) {
+    const shown = setup.shown ?? [];
+    byId("samples-title").hidden = !shown.length;
+    byId("samples").replaceChildren(...shown.map(({ combination, answer, picture }) =>
+      make("li", {}, make("img", { src: picture, alt: combination.join(" and ") }),
+        make("span", { class: "said" }, make("span", { text: "–" }), make("span", {})),
+        make("span", { class: "true", text: `answer ${answer}` }))));
+  }
+
+  /** Everything as it was at the measurement that the slider is at. */
+  #show() {
+    const { setup, frames, state } = this;
+    if (!setup) return;
+    const frame = frames[this.at] ?? null;
+    const outcome = this.isLast ? state?.outcome : null;
+    const unseen = outcome ? outcome.measures.rounded : frame?.unseen.rounded;
+    const seen = outcome?.quadrants.seen_test ?? frame?.seen.rounded;
+    byId("right-unseen").textContent = frame || outcome ? percent(unseen, outcome ? 1 : 0) : "–";
+    byId("right-seen").textContent = frame || outcome ? percent(seen, outcome ? 1 : 0) : "–";
+    byId("guessed").hidden = setup.guess === null;
+    byId("right-guess").textContent = setup.guess === null ? "" : percent(setup.guess);
+    this.curve.show(frames, setup.epochs, setup.guess, this.at);
+    const slider = byId("slider");
+    slider.max = Math.max(0, frames.length - 1);
+    slider.value = this.at;
+    slider.disabled = byId("play").disabled = frames.length < 2;
+    const moment = frame ? momentOf(frame, setup.epochs) : "";
+    byId("moment").textContent = moment;
+    slider.setAttribute("aria-valuetext", moment);
+    byId("curve-caption").textContent = this.#caption(frame);
+    const items = /** @type {any[]} */ ([...byId("samples").children]);
+    items.forEach((item, at) => {
+      const said = frame?.shown[at];
+      const [number, mark] = item.querySelector(".said").children;
+      const answer = setup.shown?.[at].answer ?? 0;
+      const right = said !== null && said !== undefined && Math.round(said) === answer;
+      number.textContent = said === undefined ? "–" : said === null ? "NaN" : `${decimal(said, 1)} → ${Math.round(said)}`;
+      mark.textContent = said === undefined ? "" : right ? "✓" : "✗";
+      mark.setAttribute("aria-label", right ? "right" : "wrong");
+      mark.className = right ? "good" : "wrong";
+    });
+    this.onFrame(frame);
+  }
+
+  /** @param {Frame | null} frame */
+  #caption(frame) {
+    const last = this.frames[this.frames.length - 1];
+    if (last && last.unseen.mse === null) {
+      return "The network went astray: its answers are no numbers any more (NaN). A smaller learning rate may help.";
+    }
+    if (this.state?.status === "done" && !this.frames.length) return "Nothing was measured while it learnt.";
+    return frame ? "Pictures that round to the right answer, in handwriting that it has never seen." : "";
+  }
+}
+
+/** Say where training stands. @param {string} text @param {boolean} [bad] */
+export function tell(text, bad = false) {
+  const status = byId("status");
+  if (status.textContent !== text) status.textContent = text;
+  status.classList.toggle("bad", bad);
+}

@@ -1,0 +1,69 @@
+"""The process that trains for the lab: warm before it is told what to train, one session at a time.
+
+It reads tasks from stdin, a line of JSON each, and writes the events of their sessions to stdout.
+It ends when stdin does, because whoever held it is gone.
+"""
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from unseen.errors import UnseenError
+from unseen.experiments.engine import LocalProcesses
+from unseen.experiments.events import Measured, Progressed, event_json
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.session import session
+
+
+def main() -> None:
+    """Wait for tasks, and do them."""
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the server to answer
+    tasks: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_read, args=(tasks,), daemon=True).start()
+    with LocalProcesses(1, "mnist") as engine:
+        engine.submit(int).result()  # loads torch and the digits, which takes seconds
+        _tell({"event": "Ready"})
+        while True:
+            _train(json.loads(tasks.get()), engine)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would cut the tidying short
+    sys.exit(143)
+
+
+def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
+    experiment = Experiment.model_validate(task["experiment"])
+    events = session(experiment, [task["fold"]], Path(task["runs_dir"]), engine)
+    try:
+        with closing(events):
+            for event in events:
+                # how far it has come is in the run folder, where everybody reads it
+                if not isinstance(event, Measured | Progressed):
+                    _tell(event_json(event))
+    except UnseenError as error:
+        _tell({"event": "Failed", "fault": str(error)})
+        sys.exit(1)  # the engine is closed; another process takes the next task
+
+
+def _tell(event: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(event, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def _read(tasks: queue.Queue[str]) -> None:
+    for line in sys.stdin:
+        tasks.put(line)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

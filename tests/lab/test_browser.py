@@ -1,0 +1,326 @@
+"""The lab in a real browser: what a person does there, from choosing to sharing."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from browsers import chromium
+from lab_server import TINY, RunningLab, running_lab
+
+SETUP = {"preset": "fast", **TINY}
+WIDTHS = {"desktop": 1440, "tablet": 820, "phone": 360}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def open_lab(browser):
+    """Opens labs in tabs; at the end, none of them may have complained."""
+    said, pages = [], []
+    refusal = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
+
+    def opened(lab: RunningLab, width: int = 1440, scheme: str = "light", **state: object):
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, has_touch=width < 500
+        )
+        pages.append(page)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on(
+            "request",
+            lambda asked: asked.url.startswith((lab.url, "data:")) or said.append(asked.url),
+        )
+        page.goto(f"{lab.url}#{urlencode(state)}" if state else lab.url)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
+    assert [each for each in said if each != refusal] == []  # which the page says in words
+
+
+def cell(page, left: int, right: int):
+    return page.locator(f"#grid td[data-row='{10 * left + right}']")
+
+
+def unseen(page) -> list[str]:
+    return [each.get_attribute("data-row") for each in page.locator("#grid td.unseen").all()]
+
+
+def train(page) -> None:
+    page.click("#start")
+    page.wait_for_selector("#verdict a")
+
+
+def test_a_person_chooses_guesses_watches_rewinds_and_asks(lab, open_lab):  # noqa: PLR0915
+    page = open_lab(lab, **SETUP, seed=11)
+    assert len(unseen(page)) == 10
+    page.click("#clear")
+    page.wait_for_selector("#grid td.unseen", state="detached")
+    assert page.locator("#start").is_disabled()
+    # by dragging, by a click, by the keyboard
+    first, last = (cell(page, 2, right).bounding_box() for right in (2, 5))
+    page.mouse.move(first["x"] + 5, first["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 5, last["y"] + 5, steps=6)
+    page.mouse.up()
+    cell(page, 7, 7).click()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Space")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#leakage:has-text('6 unseen combinations')")
+    assert unseen(page) == ["22", "23", "24", "25", "77", "78"]
+    assert cell(page, 7, 8).get_attribute("aria-label") == "7 and 8, answer 15, unseen"
+    page.locator("#guess").fill("70")
+    assert "guess=70" in page.url
+    assert "split=2.2_2.3_2.4_2.5_7.7_7.8" in page.url
+    train(page)
+    assert "You guessed 70 %; it got" in page.locator("#verdict").inner_text()
+    assert page.locator("#right-guess").inner_text() == "70 %"
+    # the film: the grid and the samples are others at its beginning
+    slider = page.locator("#slider")
+    assert int(slider.get_attribute("max")) >= 5
+
+    def shown() -> list[str]:
+        return [page.locator(each).inner_text() for each in ("#grid", "#samples", "#moment")]
+
+    end = shown()
+    assert end[2].startswith("100 % of training")
+    slider.fill("0")
+    assert all(now != then for now, then in zip(shown(), end, strict=True))
+    slider.fill(slider.get_attribute("max"))
+    assert shown() == end
+    page.hover("#curve", position={"x": 60, "y": 100})
+    assert re.match(r"\d+ % of training, .* · unseen .* · seen", page.locator(".tip").inner_text())
+    # a cell, by the keyboard
+    cell(page, 2, 5).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".histogram")
+    told = page.locator("#cell-dialog").inner_text()
+    assert "(2, 5) = 7 never seen in training" in told
+    assert "misread left" in told
+    assert "unseen run fast --split '2 2; 2 3; 2 4; 2 5; 7 7; 7 8'" in told
+    page.keyboard.press("Escape")
+    cell(page, 0, 0).click()
+    page.wait_for_selector("#cell-title:has-text('(0, 0) = 0 seen in training')")
+    page.keyboard.press("Escape")
+    # back to choosing: the colours go, the pairs stay
+    page.click("#change")
+    page.wait_for_selector("#grid .pairs:not(.coloured)")
+    assert len(unseen(page)) == 6
+    assert page.locator("#show-run").is_visible()
+
+
+def test_an_address_sets_up_the_same_experiment_in_another_lab(lab, open_lab, tmp_path):
+    page = open_lab(lab, **SETUP, seed=12, split="3.8_4.1", operation="a*b", guess=40)
+    page.click("#open-share")
+    address = page.locator("#share-address").input_value()
+    command = page.locator("#share-command").input_value()
+    assert command.startswith("unseen run fast --operation 'a * b' --split '3 8; 4 1'")
+    page.click("text=Copy as command")
+    page.wait_for_selector("#copied:has-text('Copied')")
+    page.keyboard.press("Escape")
+    train(page)
+    run = {path.name for path in lab.runs.iterdir()}
+    with running_lab(tmp_path) as other:
+        there = open_lab(other)
+        there.goto(address.replace(lab.url, other.url))
+        there.wait_for_selector("#question:has-text('work out a * b')")
+        assert there.locator("#guess-value").inner_text() == "40"
+        assert there.locator("#seed").input_value() == "12"
+        assert unseen(there) == ["38", "41"]
+        train(there)
+        (made,) = other.runs.iterdir()
+        assert made.name in run
+        weights = "folds/01/model.safetensors"
+        assert (made / weights).read_bytes() == (lab.runs / made.name / weights).read_bytes()
+
+
+def test_a_training_is_stopped_found_again_and_gone_on_with(lab, open_lab):
+    page = open_lab(lab, **{**SETUP, "samples": 20}, seed=13, epochs=3000, split="0.1_1.0")
+    page.click("#start")
+    page.wait_for_selector("#moment:not(:empty)")
+    assert page.locator("#stop").is_visible()
+    page.close()  # which stops nothing
+    page = open_lab(lab)
+    page.wait_for_selector("#moment:not(:empty)")
+    assert page.locator("#seed").input_value() == "13"
+    # meanwhile another choice can be made, and the training shown again
+    page.locator("#seed").fill("14")
+    page.wait_for_selector("#elsewhere:not([hidden])")
+    assert page.locator("#start").is_disabled()
+    page.click("#elsewhere button")
+    page.wait_for_selector("#moment:not(:empty)")
+    page.click("#stop")
+    page.wait_for_selector("#status:has-text('Stopped. What it has learnt so far answers')")
+    draw(page)
+    page.wait_for_selector(".try-rounded")
+    page.wait_for_selector("#start:has-text('Go on'):not([disabled])")
+    page.click("#start")
+    page.wait_for_selector("#status:has-text('It learns')")
+    page.click("#stop")
+    page.wait_for_selector("#status:has-text('Stopped')")
+
+
+def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browser):
+    context = browser.new_context()
+    state = urlencode({**SETUP, "samples": 20, "epochs": 3000, "seed": 19, "split": "1.1"})
+    tabs = []
+    for _ in range(9):
+        tabs.append(context.new_page())
+        tabs[-1].goto(f"{lab.url}#{state}")
+        tabs[-1].wait_for_selector("html[data-ready]")
+        if len(tabs) == 1:
+            tabs[0].click("#start")
+        tabs[-1].wait_for_selector("#moment:not(:empty)")
+    counts = [int(tab.locator("#slider").get_attribute("max")) for tab in tabs]
+    assert min(counts) > 1
+    tabs[0].close()
+    tabs[-1].click("#stop")
+    for tab in tabs[1:]:
+        tab.wait_for_selector("#status:has-text('Stopped')")
+    context.close()
+
+
+def draw(page) -> None:
+    """A 1 into each square."""
+    for pad in page.locator(".try-pad").all():
+        pad.scroll_into_view_if_needed()
+        box = pad.bounding_box()
+        middle = box["x"] + box["width"] / 2
+        page.mouse.move(middle, box["y"] + 0.2 * box["height"])
+        page.mouse.down()
+        page.mouse.move(middle, box["y"] + 0.8 * box["height"], steps=5)
+        page.mouse.up()
+
+
+def test_faults_are_said_beside_what_is_typed(lab, open_lab):
+    page = open_lab(lab, **SETUP)
+    page.select_option("#operation", "expression")
+    page.locator("#expression").fill("a +")
+    page.wait_for_selector("#error-operation:has-text('is no arithmetic expression')")
+    assert page.locator("#start").is_disabled()
+    page.locator("#expression").fill("a - b")
+    page.wait_for_selector("#error-operation", state="hidden")
+    page.wait_for_selector("#question:has-text('work out a - b')")
+    page.locator("#seed").fill("-3")
+    page.wait_for_selector("#error-other:has-text('seed')")
+    page.locator("#seed").fill("3")
+    page.wait_for_selector("#error-other", state="hidden")
+    page.select_option("#split", "position")
+    page.wait_for_selector("#leakage .warning")
+    assert page.locator("#grid td.open").count() == 10
+    page.select_option("#fold", "20")
+    page.wait_for_selector("#grid td.unseen[data-row='99']")
+    astray = open_lab(lab, preset="fast", split="/etc/passwd")
+    assert "cannot be used" in astray.locator("#fault").inner_text()
+    assert len(unseen(astray)) == 10
+
+
+def test_runs_are_listed_reopened_and_compared(lab, open_lab):
+    for seed in (15, 16):
+        train(open_lab(lab, **SETUP, seed=seed, split="5.5_6.6"))
+    page = open_lab(lab)
+    page.click("#open-runs")
+    page.wait_for_selector(".runs li")
+    with page.expect_popup() as popup:
+        page.locator(".runs a").first.click()
+    assert "What was run" in popup.value.locator("main").inner_text()
+    popup.value.close()
+    for number in (0, 1):
+        page.locator(".runs input").nth(number).check()
+    page.click("text=Compare two")
+    page.wait_for_selector("#compare-body .pairs.coloured >> nth=1")
+    assert "points" in page.locator("#compare-body > p").first.inner_text()
+    page.keyboard.press("Escape")
+    page.click("#open-runs")
+    page.locator(".runs .open").first.click()
+    page.wait_for_selector("#verdict a")
+    assert page.locator("#seed").input_value() == "16"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_the_page_stands_at_every_width(lab, open_lab, width, scheme, tmp_path):
+    page = open_lab(lab, width, scheme, **SETUP, seed=17)
+    if page.locator("#start").is_visible():
+        train(page)
+    page.wait_for_selector("#verdict a")
+    beyond = page.evaluate(
+        "[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, dialog') && "
+        "!e.matches('.visually-hidden, .skip, .try-live') && "
+        "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
+    )
+    assert beyond == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    tops = [page.locator(f"#{each}").bounding_box()["y"] for each in ("choose", "watch", "try")]
+    if width == WIDTHS["phone"]:
+        assert tops == sorted({*tops})
+        box = cell(page, 3, 3).bounding_box()
+        assert min(box["width"], box["height"]) > 20
+        page.click("#change")
+        page.wait_for_selector("#grid .pairs:not(.coloured)")
+        before = unseen(page)
+        cell(page, 0, 0).tap()
+        page.wait_for_selector("#grid td.unseen[data-row='0']")
+        assert len(unseen(page)) == len(before) + 1
+    elif width == WIDTHS["desktop"]:
+        assert max(tops) - min(tops) < 2
+    if folder := os.environ.get("LAB_SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/{width}-{scheme}.png", full_page=True)
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, where npm can fetch it."""
+    if shutil.which("npm") is None:
+        pytest.skip("axe-core is fetched by npm, which is not here")
+    folder = tmp_path_factory.mktemp("axe")
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "axe-core@4"]
+    fetched = subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
+    script = folder / "node_modules/axe-core/axe.min.js"
+    if fetched.returncode != 0 or not script.is_file():
+        pytest.skip("axe-core cannot be fetched")
+    return script.read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(lab, browser, axe, scheme):
+    context = browser.new_context(bypass_csp=True, color_scheme=scheme)  # axe comes from outside
+    page = context.new_page()
+    page.goto(f"{lab.url}#{urlencode({**SETUP, 'seed': 18})}")
+    page.wait_for_selector("html[data-ready]")
+    page.evaluate(axe)
+
+    def faults() -> list[str]:
+        found = page.evaluate("axe.run().then(result => result.violations)")
+        return [
+            f"{each['id']}: {each['nodes'][0]['html'][:150]} {each['nodes'][0]['failureSummary']}"
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    assert faults() == []
+    if page.locator("#start").is_visible():
+        train(page)
+    page.wait_for_selector("#verdict a")
+    assert faults() == []
+    cell(page, 0, 6).click()
+    page.wait_for_selector(".histogram")
+    assert faults() == []
+    page.keyboard.press("Escape")
+    page.click("#open-runs")
+    page.wait_for_selector(".runs li")
+    assert faults() == []
+    context.close()

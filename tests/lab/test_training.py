@@ -1,0 +1,238 @@
+"""One training at a time: started, followed by many, stopped, killed, resumed, ended."""
+
+import base64
+import os
+import signal
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from lab_server import PAIRS, TINY, running_lab
+from made_up_runs import made_up_run, noisy
+
+from unseen.api import load
+from unseen.experiments.fold import run_fold
+from unseen.experiments.presets import fast
+from unseen.experiments.run_folder import RunFolder
+
+LONG = {"epochs": 2_000, "samples": 20}
+
+
+def test_a_run_of_the_lab_is_an_ordinary_run_with_the_same_bits(lab):
+    answer = lab.post("/api/start", {"settings": {"split": PAIRS, **TINY}, "guess": 0.7})
+    run = answer.json()["run"]
+    told = [*lab.listen(run)]
+    frames = [frame for kind, some in told if kind == "frames" for frame in some]
+    assert [kind for kind, _ in told][-1] == "end"
+    state = [each for kind, each in told if kind == "state"][-1]
+    assert state["status"] == "done"
+    experiment = fast().vary(split=PAIRS, **TINY)
+    outcome = run_fold(experiment, 1)
+    folder = RunFolder.of(experiment, lab.runs)
+    assert folder.path.name == run
+    assert folder.weights(1) == outcome.model
+    assert state["outcome"]["measures"]["rounded"] == outcome.result.measures["rounded"]
+    assert folder.guess() == 0.7
+    measured = load(folder.path).measurements(1)
+    assert len(frames) == len(measured) > 2
+    assert frames[-1]["unseen"] == measured[-1].unseen
+    assert frames[-1]["shown"] == measured[-1].shown
+    shares = frames[-1]["share"]
+    at = measured[-1].combinations.index([3, 8])
+    assert shares[38] == pytest.approx(measured[-1].right[at] / measured[-1].samples[at], abs=1e-4)
+    assert folder.unseen_file.read_text() == "3 8\n4 1\n7 7\n"
+    opened = lab.client.get(f"/api/runs/{run}").json()
+    assert (opened["guess"], opened["unseen"]) == (0.7, [38, 41, 77])
+    assert len(opened["shown"]) == len(frames[-1]["shown"])
+    assert opened["command"].startswith("unseen run fast --split '3 8; 4 1; 7 7' --samples 6")
+
+
+def test_a_cell_is_asked_seen_or_unseen(lab):
+    run = lab.start()["run"]
+    lab.wait_until("done")
+    cells = {row: lab.client.get(f"/api/runs/{run}/folds/1/cells/{row}").json() for row in (38, 39)}
+    unseen, seen = cells[38], cells[39]
+    assert (unseen["unseen"], unseen["recorded"], unseen["samples"]) == (True, True, 4)
+    assert (seen["unseen"], seen["recorded"], seen["samples"]) == (False, False, 200)
+    for cell in cells.values():
+        assert sum(cell["histogram"]["counts"]) == cell["samples"]
+        pictures = [*cell["pictures"]["right"], *cell["pictures"]["wrong"]]
+        assert pictures
+        assert pictures[0]["picture"].startswith("data:image/png")
+    assert {"misread left", "misread right", "wrong", "interplay"} <= unseen["parts"].keys()
+    assert sum(seen["parts"].values()) > 0
+
+
+def test_a_stopped_training_answers_and_goes_on(lab):
+    run = lab.start(seed=3, **LONG)["run"]
+    second = lab.post("/api/start", {"settings": {"split": PAIRS, **TINY}})
+    assert second.status_code == 409
+    assert "is being trained" in second.json()["error"]
+    for kind, _ in lab.listen(run):
+        if kind == "frames":
+            break
+    begun = time.monotonic()
+    lab.post("/api/stop")
+    lab.wait_until("stopped")
+    assert time.monotonic() - begun < 3
+    panels = {"panels": [base64.b64encode(bytes(784)).decode()] * 2}
+    answer = lab.post(f"/api/runs/{run}/folds/1/answer", panels)
+    assert isinstance(answer.json()["answer"], float), answer.text
+    kept = len(RunFolder(lab.runs / run).measurements(1).read())
+    assert kept
+    lab.start(seed=3, **LONG)
+    for kind, told in lab.listen(run):
+        if kind == "state" and told["progress"] and told["progress"]["epochs"] > 1:
+            break
+    lab.post("/api/stop")
+    lab.wait_until("stopped")
+    assert RunFolder(lab.runs / run).checkpoint(1) is not None
+
+
+def test_a_killed_training_is_said_and_can_be_resumed(lab):
+    run = lab.start(seed=4, **LONG)["run"]
+    for kind, _ in lab.listen(run):
+        if kind == "frames":
+            break
+    family = psutil.Process(lab.process.pid).children(recursive=True)
+    trainers = [each for each in family if "unseen.lab.trainer" in " ".join(each.cmdline())]
+    for each in trainers:
+        each.kill()
+    assert "killed" in lab.wait_until("killed")["fault"]
+    assert lab.last_state(run)["status"] == "killed"
+    assert lab.start(seed=4, **LONG)["status"] == "starting"
+    lab.wait_until("training")
+    lab.post("/api/stop")
+    lab.wait_until("stopped")
+
+
+def test_twenty_listeners_and_a_dead_one_are_all_served(lab):
+    run = lab.start(seed=5, epochs=9, samples=15)["run"]
+    heard: list[int] = []
+
+    def hear() -> None:
+        frames = [some for kind, some in lab.listen(run) if kind == "frames"]
+        heard.append(sum(map(len, frames)))
+
+    host, port = lab.client.base_url.host, lab.client.base_url.port
+    with socket.create_connection((host, port)) as dead:  # asks, and never reads
+        dead.sendall(
+            f"GET /api/runs/{run}/folds/1/watch HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
+        )
+        before = psutil.Process(lab.process.pid).cpu_times()
+        begun = time.monotonic()
+        threads = [threading.Thread(target=hear) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(100)
+        seconds = time.monotonic() - begun
+        after = psutil.Process(lab.process.pid).cpu_times()
+    assert heard == [len(RunFolder(lab.runs / run).measurements(1).read())] * 20
+    assert lab.last_state(run)["status"] == "done"
+    # what the server takes from the cores, while training has one of them
+    assert after.user + after.system - before.user - before.system < 0.5 * seconds
+
+
+def test_a_run_that_another_process_trains_is_followed_to_its_end(lab):
+    experiment = fast().vary(split=PAIRS, **TINY, seed=6)
+    folder = RunFolder.of(experiment, lab.runs)
+    folder.create(experiment)
+    with folder.hold(1):
+        told = lab.listen(folder.path.name)
+        assert next(told)[1]["status"] == "elsewhere"
+        outcome = run_fold(experiment, 1)
+        folder.save(outcome)
+    assert [each["status"] for kind, each in told if kind == "state"][-1] == "done"
+
+
+def test_a_listener_goes_on_from_where_it_was(lab):
+    run = lab.start()["run"]
+    lab.wait_until("done")
+    path = f"/api/runs/{run}/folds/1/watch"
+    whole = lab.client.get(path).text
+    ids = [line[4:] for line in whole.splitlines() if line.startswith("id: ")]
+    rest = lab.client.get(path, headers={"last-event-id": ids[-1]}).text
+    assert "event: frames" in whole
+    assert "event: frames" not in rest
+    assert "event: frames" not in lab.client.get(path, params={"from": ids[-1]}).text
+    for strange in ("9-999999", "x", "-1", "0-" + "9" * 5000, "\x7f"):
+        again = lab.client.get(path, params={"from": strange})
+        assert again.text.count("event: frames") == whole.count("event: frames"), strange
+
+
+def test_the_report_stands_in_a_corner_of_its_own(lab):
+    run = lab.start()["run"]
+    lab.wait_until("done")
+    page = lab.client.get(f"/runs/{run}/report")
+    assert page.headers["content-security-policy"].startswith("sandbox allow-scripts;")
+    assert "What was run" in page.text
+    assert lab.client.get(f"/api/runs/{run}/verdict").json()["headline"]
+
+
+def test_two_runs_are_compared(lab):
+    runs = []
+    for seed in (0, 1):
+        runs.append(lab.start(seed=seed)["run"])
+        lab.wait_until("done")
+    compared = lab.client.get("/api/compare", params={"run": runs}).json()
+    assert compared["apart"] == ["", "--seed 1"]
+    assert -1 <= compared["comparison"]["differences"][0]["rounded"]["difference"] <= 1
+    listed = lab.client.get("/api/runs").json()["runs"]
+    assert {*runs} <= {each["run"] for each in listed if each["done"]}
+
+
+def test_a_network_that_goes_astray_says_so(lab):
+    run = lab.start(learning_rate=1e30, optimizer="adamw")["run"]
+    told = [*lab.listen(run)]
+    frames = [frame for kind, some in told if kind == "frames" for frame in some]
+    assert frames[-1]["unseen"]["mse"] is None
+    assert None in frames[-1]["shown"]
+    assert lab.client.get(f"/api/runs/{run}/folds/1/cells/38").json()["mean"] is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_server_and_training_end_together(tmp_path: Path, number):
+    with running_lab(tmp_path) as lab:
+        run = lab.start(**LONG)["run"]
+        listeners = [threading.Thread(target=lambda: _quietly(lab, run)) for _ in range(3)]
+        for listener in listeners:
+            listener.start()
+        lab.wait_until("training")
+        family = psutil.Process(lab.process.pid).children(recursive=True)
+        assert len(family) > 2
+        begun = time.monotonic()
+        os.kill(lab.process.pid, number)
+        lab.process.wait(10)
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert not alive
+        if number == signal.SIGINT:
+            assert time.monotonic() - begun < 3  # one second, on a machine that has nothing else
+            assert lab.process.returncode == 130
+            assert lab.process.stderr.read() == ""
+        for listener in listeners:
+            listener.join(10)
+
+
+def test_a_lab_for_others_warns_and_opens_a_run(tmp_path: Path):
+    made = made_up_run(tmp_path / "others", fast().vary(split=PAIRS, **TINY), noisy)
+    with running_lab(tmp_path, made.path, "--host", "0.0.0.0") as lab:
+        assert "token=" in lab.url
+        here = {"host": f"127.0.0.1:{lab.client.base_url.port}"}
+        assert lab.client.get("/api/lab", headers=here).status_code == 401
+        token = lab.url.partition("?")[2]
+        told = lab.client.get(f"/api/lab?{token}", headers=here).json()
+        assert told["first_run"] == made.path.name
+        listed = lab.client.get("/api/runs", headers=here).json()["runs"]
+        assert [each["run"] for each in listed] == [made.path.name]
+    assert not (tmp_path / "runs").exists()
+
+
+def _quietly(lab, run: str) -> None:
+    with suppress(httpx.HTTPError):
+        assert [*lab.listen(run)]

@@ -1,0 +1,93 @@
+"""A lab that tests start as people do: the real command, in a process of its own."""
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+TINY = {"samples": 6, "test_samples": 4, "batch_size": 32, "watched_samples": 100}
+PAIRS = [[3, 8], [4, 1], [7, 7]]
+
+
+@dataclass(frozen=True)
+class RunningLab:
+    """The address of a lab, its process, and its folder of runs."""
+
+    url: str
+    process: subprocess.Popen
+    runs: Path
+    client: httpx.Client
+
+    def post(self, path: str, document: object = None) -> httpx.Response:
+        return self.client.post(path, json=document or {})
+
+    def start(self, **settings: object) -> dict:
+        """Start a training; returns where it is."""
+        document = {"settings": {"split": PAIRS, **TINY, **settings}}
+        answer = self.post("/api/start", document)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def listen(self, run: str, fold: int = 1, seconds: float = 60) -> Iterator[tuple[str, object]]:
+        """The events of a fold until they end."""
+        path = f"/api/runs/{run}/folds/{fold}/watch"
+        kind = ""
+        with self.client.stream("GET", path, timeout=seconds) as stream:
+            assert stream.status_code == 200
+            for line in stream.iter_lines():
+                if line.startswith("event: "):
+                    kind = line.removeprefix("event: ")
+                elif line.startswith("data: "):
+                    yield kind, json.loads(line.removeprefix("data: "))
+
+    def last_state(self, run: str) -> dict:
+        return [told for kind, told in self.listen(run) if kind == "state"][-1]
+
+    def wait_until(self, *statuses: str, seconds: float = 60) -> dict:
+        """Wait for the training to stand there."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            training = self.client.get("/api/training").json()["training"]
+            if training and training["status"] in statuses:
+                return training
+            time.sleep(0.05)
+        raise AssertionError(f"not {statuses} but {training}")
+
+
+@contextmanager
+def running_lab(here: Path, *options: str | Path) -> Iterator[RunningLab]:
+    """A lab with its runs in a folder; ended as by Ctrl-C."""
+    command = [sys.executable, "-m", "unseen", "lab", "--no-open", *map(str, options)]
+    if "--port" not in command:
+        command += ["--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    try:
+        assert process.stdout is not None
+        assert select.select([process.stdout], [], [], 60)[0], "the lab says nothing"
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line + (process.stderr.read() if process.poll() is not None else "")
+        with httpx.Client(base_url=found[0].partition("?")[0], timeout=60) as client:
+            yield RunningLab(found[0], process, here / "runs", client)
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        finally:
+            process.stdout.close()
+            process.stderr.close()
