@@ -9,11 +9,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from lab_server import RunningLab
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("untimed", deadline=None)
@@ -60,12 +64,18 @@ def symbols(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    """A lab that tests may train in, one after the other; starting one takes seconds."""
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator["RunningLab"]:
     from lab_server import running_lab
 
     with running_lab(tmp_path_factory.mktemp("lab")) as lab:
         yield lab
+
+
+@pytest.fixture
+def lab(shared_lab: "RunningLab") -> Iterator["RunningLab"]:
+    """A lab that tests train in, one after the other, because starting one takes seconds."""
+    yield shared_lab
+    shared_lab.post("/api/stop")  # if a test has failed on the way
 
 
 @pytest.fixture

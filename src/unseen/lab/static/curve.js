@@ -5,6 +5,7 @@ import { draw, make, percent } from "./dom.js";
 /** @typedef {import("./api.js").Frame} Frame */
 
 const HEIGHT = 230;
+const MOST_POINTS = 400; // of a line
 const ROOM = { left: 34, right: 66, top: 26, bottom: 26 };
 
 export class Curve {
@@ -74,7 +75,9 @@ export class Curve {
     for (const kind of /** @type {const} */ (["seen", "unseen"])) {
       const points = this.frames.map((frame) => [this.#x(frame.epochs), this.#y(frame[kind].rounded ?? 0)]);
       if (!points.length) continue;
-      parts.push(draw("polyline", { class: `line ${kind}`, points: points.map((point) => point.join(",")).join(" ") }));
+      const some = Math.ceil(points.length / MOST_POINTS);
+      const drawn = points.filter((_, at) => at % some === 0 || at === points.length - 1);
+      parts.push(draw("polyline", { class: `line ${kind}`, points: drawn.map((point) => point.join(",")).join(" ") }));
       if (now) {
         const [x, y] = points[this.at];
         parts.push(kind === "seen"

@@ -29,6 +29,7 @@ let shown = null; // the run that is watched; null while choosing
 let training = null; // what the lab trains, or has trained last
 let asked = 0; // counts the questions, so that late answers are left out
 let changed = "";
+let usable = true; // whether the choice can be trained
 /** @type {number | undefined} */
 let waiting;
 /** @type {{refresh?: () => void} | undefined | void} */
@@ -85,7 +86,8 @@ async function ask(opening) {
     // nothing is unseen: show an empty grid, and say what to do
     if (setup) grid.show({ ...setup, unseen: [], undetermined: [] }, true);
     byId("leakage").replaceChildren(make("li", { text: "Click or drag over pairs to make them unseen." }));
-    byId("start").disabled = true;
+    usable = false;
+    controls();
     return;
   }
   try {
@@ -93,13 +95,15 @@ async function ask(opening) {
     const answer = await post("/api/setup", { preset, settings, fold });
     if (number !== asked) return;
     setup = answer;
+    usable = true;
     form.tell(changed, null);
     if (opening && answer.run) return openRun(answer.run, answer.fold);
     showSetup(answer);
   } catch (fault) {
     if (number !== asked) return;
     form.tell(/** @type {LabError} */ (fault).setting ?? changed, /** @type {Error} */ (fault).message);
-    byId("start").disabled = true;
+    usable = false;
+    controls();
     if (!setup) await fallBack();
   }
 }
@@ -109,6 +113,7 @@ async function fallBack() {
   const said = byId("error-other").textContent || byId("error-split").textContent || byId("error-operation").textContent;
   Object.assign(choice, { preset: "fast", settings: {}, fold: 1 });
   setup = await post("/api/setup", { preset: "fast", settings: {}, fold: 1 });
+  usable = true;
   showSetup(/** @type {Setup} */ (setup));
   complain(new Error(`The address cannot be used: ${said}`));
 }
@@ -146,6 +151,7 @@ async function openRun(name, fold) {
     const opened = await get(`/api/runs/${encodeURIComponent(name)}${fold ? `?fold=${fold}` : ""}`);
     asked += 1;
     setup = shown = opened;
+    usable = true;
     if (opened.guess === null && choice.guess !== null && fromHash(location.hash)) opened.guess = choice.guess;
     choice.guess = opened.guess;
     describe(opened);
@@ -185,6 +191,7 @@ function choosePairs(rows) {
 /** Ask once the person rests; that nothing is unseen needs no asking. @param {boolean} [opening] */
 function askSoon(opening = false) {
   clearTimeout(waiting);
+  asked += 1; // an answer that is under way is about an earlier choice
   const isEmpty = Array.isArray(choice.settings.split) && !choice.settings.split.length;
   waiting = window.setTimeout(() => ask(opening), isEmpty ? 0 : PATIENCE);
 }
@@ -230,7 +237,7 @@ function controls(status = watch.state?.status ?? "") {
   byId("stop").hidden = !underWay;
   byId("start").hidden = underWay || isOver || (shown !== null && !begun);
   byId("start").textContent = begun ? "Go on" : "Start";
-  byId("start").disabled = !setup || Boolean(training?.under_way);
+  byId("start").disabled = !setup || !usable || Boolean(training?.under_way);
   byId("guess-card").hidden = shown !== null;
   byId("change").hidden = shown === null;
   byId("change").textContent = `Choose other ${setup?.things ?? "pairs"}`;
@@ -386,7 +393,7 @@ async function look() {
   try {
     training = (await get("/api/training")).training;
     controls();
-    if (!shown && setup?.seconds === null && byId("start").disabled === false) await ask(false); // it may know by now
+    if (!shown && setup?.seconds === null && usable) await ask(false); // it may know by now
   } catch {
     // whoever asks next is told
   }
