@@ -17,8 +17,9 @@ from unseen.files import as_json, sha256
 from unseen.learning.metrics import METRICS
 
 FORMAT_1 = Path(__file__).parent / "data/format-1"  # written by version 0.1.0
-FAST = ["fast", "--samples", "6", "--test-samples", "4", "--batch-size", "32"]
-WATCHED = ["fast", "--epochs", "2", "--watched-samples", "50", "--samples", "2"]
+FIRST = ["fast", "--model", "lenet5-strided", "--loss", "mse"]  # as the preset was then
+FAST = [*FIRST, "--samples", "6", "--test-samples", "4", "--batch-size", "32"]
+WATCHED = [*FIRST, "--epochs", "2", "--watched-samples", "50", "--samples", "2"]
 WATCHED += ["--test-samples", "4"]
 
 

@@ -22,6 +22,7 @@ RESULTS_VERSION = 2
 COUNTED = {"model", "epochs", "batch_size", "optimizer", "learning_rate", "schedule"}
 COUNTED |= {"scale_answers", "symbols"}
 NOT_COUNTED = {"name", "watched_samples"}  # no number depends on them
+FIRST_DEFAULTS = {"loss": "mse"}  # of settings whose default is another now
 
 
 class Experiment(Frozen):
@@ -100,9 +101,9 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
     A folder of symbols and a model's file count by what they hold, not by where they are. A setting
-    at its default does not count, so that one more setting leaves earlier runs where they are. A
-    network that uses numba counts as another where that is not installed. `earlier` gives the
-    fingerprint of version 0.1, where the samples measured on the way counted.
+    at its first default does not count, so that neither a new setting nor another default moves
+    earlier runs. A network that uses numba counts as another where that is not installed. `earlier`
+    gives the fingerprint of version 0.1, where the samples measured on the way counted.
     """
     from unseen.learning.models import has_numba
 
@@ -175,7 +176,9 @@ def _counted(part: BaseModel, uncounted: set[str]) -> dict[str, Any]:
         value = getattr(part, name)
         if isinstance(value, BaseModel):
             counted[name] = _counted(value, uncounted)
-        elif name not in uncounted and (name in COUNTED or value != info.default):
+        elif name in uncounted:
+            continue
+        elif name in COUNTED or value != FIRST_DEFAULTS.get(name, info.default):
             counted[name] = value
     return counted
 
