@@ -134,6 +134,12 @@ def _elementwise(name: str) -> Callable[..., Described]:
     return describe
 
 
+def _power(value: Tensor, exponent: float) -> Described:
+    if exponent != 2:
+        raise UnseenError("this network has powers that a page cannot do: only squares")
+    return {"do": "mul"}, [value, value]
+
+
 def _same(value: Tensor, *_: Any, **__: Any) -> Described:
     return {"do": "same"}, [value]
 
@@ -219,6 +225,7 @@ STEPS: dict[str, Callable[..., Described]] = {
     **{name: _reduced(name) for name in ("sum", "mean", "amax", "logsumexp", "argmax")},
     "_softmax": _softmax("softmax"),
     "_log_softmax": _softmax("log_softmax"),
+    "pow": _power,
     "cat": _joined,
     "index": _looked_up,
     **dict.fromkeys(("clone", "_to_copy", "detach", "alias", "contiguous"), _same),
