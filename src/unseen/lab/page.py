@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from unseen.api import Run
@@ -29,7 +28,7 @@ from unseen.learning.models import parameter_count
 from unseen.problem.operations import SIGNS
 from unseen.problem.samples import side_by_side
 from unseen.problem.symbol_words import symbol_words
-from unseen.views.report import question
+from unseen.views.report import page_environment, question
 from unseen.views.words import (
     answers_word,
     combinations_word,
@@ -268,22 +267,19 @@ def _networks_words(networks: list[PageNetwork], held: int) -> str:
 
 
 def _html(page: dict[str, Any], entries: list[str]) -> bytes:
-    environment = Environment(
-        loader=PackageLoader("unseen.lab"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     script = bundled("page.js")
     style = page_style()
     data = _as_json(page["data"]).removesuffix("}") + f',"folds":[{",".join(entries)}]}}'
-    html = environment.get_template("page.html.jinja").render(
-        **page | {"data": data},
-        script=script,
-        style=style,
-        script_hash=content_hash(script),
-        style_hash=content_hash(style),
+    html = (
+        page_environment("unseen.lab")
+        .get_template("page.html.jinja")
+        .render(
+            **page | {"data": data},
+            script=script,
+            style=style,
+            script_hash=content_hash(script),
+            style_hash=content_hash(style),
+        )
     )
     return html.encode()
 

@@ -110,16 +110,16 @@ def lenet5_strided(
     eyes = ((first, 5, 2), (second, 5, 2))
     rows, columns = _left_after(eyes, height, width)
     views = abs(rows - columns) + 1
+    read_out = [CurvedReadOut(values)] if values > 1 else []
     network = _keras_start(
         *_convolutions(eyes),
         *(nn.Conv2d(second, third, min(rows, columns)), nn.ReLU()),
         *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
         *(nn.Flatten(), nn.Linear(fourth * views, values)),
-        *([CurvedReadOut(values)] if values > 1 else []),
+        *read_out,
     )
-    for layer in network.children():
-        if isinstance(layer, CurvedReadOut):
-            layer.start()
+    for each in read_out:
+        each.start()
     return network
 
 
