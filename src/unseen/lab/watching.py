@@ -27,6 +27,7 @@ async def watch_events(lab: Lab, film: Film, last: str) -> AsyncIterator[str]:
         if time.monotonic() - film.refreshed > POLL_SECONDS:
             film.refreshed = time.monotonic()  # others need not
             await lab.quick(film.refresh)
+        state = await _state(lab, film)  # first: a fold that has ended has all its frames
         if film.restarts != known:
             known, position = film.restarts, 0
             yield _event("restart", {})
@@ -35,7 +36,6 @@ async def watch_events(lab: Lab, film: Film, last: str) -> AsyncIterator[str]:
             position += len(frames)
             yield _event("frames", frames, f"{known}-{position}")
             heard = time.monotonic()
-        state = await _state(lab, film)
         if state != told:
             told, heard = state, time.monotonic()
             yield _event("state", state)
