@@ -102,9 +102,9 @@ def test_a_catalogue_lists_all_that_can_be_chosen(name, tmp_path):
 
 def test_catalogues_are_data_that_tables_format():
     presets = {row["name"]: row for row in CATALOGUES["presets"]()}
-    assert presets["best-blind"]["blind"] is True
-    assert presets["best"]["blind"] is False
-    assert presets["oracle"]["blind"] is None
+    assert presets["best-blind"]["sight"] == "place-blind"
+    assert presets["best"]["sight"] == "panel-aware"
+    assert presets["oracle"]["sight"] is None
     times = [row["seconds_per_fold"] for row in (*presets.values(), *CATALOGUES["baselines"]())]
     assert min(times) > 0
     cells = {9: "9 s", 55: "55 s", 660: "11 min", 16_500: "4.6 h", None: ""}

@@ -1,7 +1,7 @@
 """The oracle: a classifier that is told every symbol's label, and then exact arithmetic.
 
-It is the most that perfect composition could reach, so it gets the encoder of `towers` and sees as
-many symbols as the preset `best` does. No fold changes it: a run trains it once for all its folds.
+It is the most that perfect composition could reach, so it gets the encoder of `towers` and sees
+more symbols than the preset `best` does. No fold changes it: a run trains it once for all folds.
 """
 
 import io
@@ -27,7 +27,7 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
 from unseen.problem.symbols import SymbolImages
 
-# 24 epochs of 90,000 pairs, as `best` sees them, are 72 of 60,000 symbols.
+# The 4 epochs of 90,000 pairs that `best` sees are 12 of 60,000 symbols.
 EPOCHS, BATCH, RATE, DISTORTION = 72, 128, 0.008, 1.2
 CPU = torch.device("cpu")
 

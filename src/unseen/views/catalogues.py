@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unseen.experiments.presets import PRESETS
 from unseen.learning.baselines import BASELINES
-from unseen.learning.models import BLIND, MODELS
+from unseen.learning.models import MODELS
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
@@ -26,7 +26,7 @@ NUMBERS = ("seconds_per_fold", "step_cost")
 
 def presets() -> list[Row]:
     return [
-        {"name": name, "about": preset.about, "blind": is_blind(preset().training.model)}
+        {"name": name, "about": preset.about, "sight": sight(preset().training.model)}
         | {"seconds_per_fold": preset.seconds_per_fold}
         for name, preset in PRESETS.items()
     ]
@@ -53,9 +53,9 @@ def splits() -> list[Row]:
 def networks() -> list[Row]:
     own = "your own, built with (length, height, width)"
     return [
-        {"name": name, "about": network.about, "blind": is_blind(name), "step_cost": network.cost}
+        {"name": name, "about": network.about, "sight": sight(name), "step_cost": network.cost}
         for name, network in MODELS.items()
-    ] + [{"name": "file.py:Class", "about": own, "blind": None, "step_cost": None}]
+    ] + [{"name": "file.py:Class", "about": own, "sight": None, "step_cost": None}]
 
 
 def baselines() -> list[Row]:
@@ -65,9 +65,9 @@ def baselines() -> list[Row]:
     ]
 
 
-def is_blind(model: str) -> bool | None:
-    """Whether nothing tells a network how many symbols there are; None for a baseline."""
-    return None if model in BASELINES else MODELS[model].sight == BLIND
+def sight(model: str) -> str | None:
+    """What a network is built to know of a picture: "blind" is nothing; None for a baseline."""
+    return None if model in BASELINES else MODELS[model].sight
 
 
 def _first_lines(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
