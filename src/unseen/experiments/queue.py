@@ -4,7 +4,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,15 +34,16 @@ Ending = FoldResult | Literal["left"] | Exception | Note
 class FoldQueue:
     """The folds that an engine is given, at most two for each of its slots at a time."""
 
-    def __init__(self, engine: Executor, tasks: Iterable[FoldTask]) -> None:
+    def __init__(
+        self,
+        engine: Executor,
+        tasks: Iterable[FoldTask],
+        prepare: Callable[[FoldTask], None] = lambda task: None,
+    ) -> None:
+        """`prepare` is called with each fold before the engine gets it."""
         self.waiting = deque(tasks)
         self.running: dict[Future[FoldResult | None], FoldTask] = {}
-        self._engine = engine
-        self._submit: Callable[[Path, Experiment, int], Future[FoldResult | None]] = (
-            engine.submit_fold
-            if isinstance(engine, Engine)
-            else partial(engine.submit, complete_fold)
-        )
+        self._engine, self._prepare = engine, prepare
         # by run, by fold and by how far it had come
         self._deaths: Counter[tuple[Path, int, int]] = Counter()
 
@@ -55,7 +55,8 @@ class FoldQueue:
         """Wait so long at the most for folds to end, and hand out the next."""
         self._fill()
         ended, _ = wait(self.running, timeout=seconds, return_when=FIRST_COMPLETED)
-        endings = [(task, self._ending(future, task)) for future, task in self._taken(ended)]
+        tasks = {future: self.running.pop(future) for future in [*self.running] if future in ended}
+        endings = [(task, self._ending(future, task)) for future, task in tasks.items()]
         self.waiting.extendleft(task for task, end in endings if isinstance(end, Note))
         self._fill()
         return endings
@@ -65,12 +66,19 @@ class FoldQueue:
         most = 2 * self._engine.slots if isinstance(self._engine, Engine) else len(self.waiting)
         while self.waiting and len(self.running) < max(most, 1):
             task = self.waiting.popleft()
-            self.running[self._submit(task.folder.path, task.experiment, task.fold)] = task
+            self.running[self._submit(task)] = task
 
-    def _taken(
-        self, ended: Iterable[Future[FoldResult | None]]
-    ) -> list[tuple[Future[FoldResult | None], FoldTask]]:
-        return [(future, self.running.pop(future)) for future in ended]
+    def _submit(self, task: FoldTask) -> Future[FoldResult | None]:
+        arguments = (task.folder.path, task.experiment, task.fold)
+        try:
+            self._prepare(task)
+        except UnseenError as error:
+            refused: Future[FoldResult | None] = Future()
+            refused.set_exception(error)
+            return refused
+        if isinstance(self._engine, Engine):
+            return self._engine.submit_fold(*arguments)
+        return self._engine.submit(complete_fold, *arguments)
 
     def _ending(self, future: Future[FoldResult | None], task: FoldTask) -> Ending:
         fold, folder = task.fold, task.folder

@@ -7,6 +7,7 @@
                  measurements.jsonl            (a line for each measurement on the way)
                  deep.json                     (worked out from them on demand)
                  checkpoint  progress.json     (while it is under way)
+                 failure.txt                   (why it was given up, until it is done)
                  lock
 
 Each file appears whole or not at all, measurements line by line. A fold counts as done once its
@@ -381,6 +382,11 @@ class RunFolder:
         path = self._fold(fold) / "progress.json"
         self._write(path, as_json(progress.model_dump()), sync=False)
 
+    def record_failure(self, fold: int, error: str) -> None:
+        """Keep why a fold was given up; the next that finishes it removes this."""
+        make_folder(self._fold(fold))
+        self._write(self._fold(fold) / "failure.txt", f"{error}\n".encode())
+
     def discard(self, fold: int) -> None:
         """Forget a fold altogether."""
         self.discard_result(fold)
@@ -394,7 +400,7 @@ class RunFolder:
 
     def tidy(self, fold: int) -> None:
         """Remove what only a fold under way needs."""
-        for name in ("checkpoint", "progress.json"):
+        for name in ("checkpoint", "progress.json", "failure.txt"):
             remove(self._fold(fold) / name)
 
     def has_leftovers(self) -> bool:
