@@ -77,7 +77,11 @@ def sweep(
     signal.signal(signal.SIGTERM, stop_as_interrupted)
     with suppress(ValueError, AttributeError):
         signal.signal(signal.SIGHUP, stop_as_interrupted)
-    workers = _engine(plan, engine, address, jobs, allow_versions=allow_versions)
+    workers = (
+        _local(plan, jobs)
+        if engine == "local"
+        else _dask(runs_dir, address, jobs, allow_versions=allow_versions)
+    )
     try:
         check_plan(plan, workers)
         display = StudyDisplay(plan, known_rates(plan), workers.slots, stderr_console, quiet=quiet)
@@ -102,15 +106,27 @@ def sweep(
     return _conclude(display.tally)
 
 
-def _engine(
-    plan: "Plan", engine: str, address: str | None, jobs: int | None, *, allow_versions: bool
-) -> "Engine":
+def _local(plan: "Plan", jobs: int | None) -> "Engine":
     from unseen.experiments.engine import LocalProcesses, available_cores
 
     runs = [*plan.runs.values()]
     threads = max(run.experiment.threads for run in runs)
     jobs = jobs or max(1, available_cores() // threads)
     return LocalProcesses(jobs, runs[0].experiment.problem.symbols)
+
+
+def _dask(
+    runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
+) -> "Engine":
+    from unseen.experiments.dask_engine import DaskWorkers
+    from unseen.views.words import format_count
+
+    workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
+    count, sharing = len(workers.workers), sum(e.shares_disk for e in workers.workers.values())
+    shared = {0: "none shares", count: "all share"}.get(sharing, f"{sharing} share")
+    how = "folds are sent to this process" if sharing == 0 else "folds are saved where they run"
+    say(f"{format_count(count, 'worker')}, {shared} the disk of {runs_dir}: {how}")
+    return workers
 
 
 def _foretell(plan: "Plan", jobs: int | None) -> None:
@@ -124,7 +140,7 @@ def _foretell(plan: "Plan", jobs: int | None) -> None:
     if not plan.missing:
         return
     rates = known_rates(plan)
-    workers = _engine(plan, "local", None, jobs, allow_versions=False)
+    workers = _local(plan, jobs)
     try:
         for model in calibrate(plan, workers, rates):
             say(f"trying {model} for some seconds")

@@ -60,6 +60,16 @@ class WorkerDiedError(UnseenError):
         return WorkerDiedError, (self.exit_code, self.deaths)
 
 
+class ConnectionLostError(WorkerDiedError):
+    """The scheduler of a cluster is gone, and with it all that its workers were doing."""
+
+    def __init__(self) -> None:
+        super().__init__(None, deaths=0)
+
+    def __reduce__(self) -> tuple[type["ConnectionLostError"], tuple[object, ...]]:
+        return ConnectionLostError, ()
+
+
 class Engine(Executor):
     """What runs folds: so many at once, each in a process that runs no other."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from unseen.errors import CheckpointError, UnseenError
-from unseen.experiments.engine import Engine, WorkerDiedError
+from unseen.experiments.engine import ConnectionLostError, Engine, WorkerDiedError
 from unseen.experiments.events import Note
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldResult
@@ -87,17 +87,22 @@ class FoldQueue:
         except CheckpointError as error:  # its hash was right, but it is of no use
             folder.tidy(fold)
             return Note("fold damaged", fold, {"path": str(folder.path), "fault": str(error)})
+        except ConnectionLostError:
+            return Note("scheduler gone", fold)
         except WorkerDiedError as dead:
-            if not dead.was_killed:
-                return UnseenError(f"fold {fold} was not finished: {dead}")
-            progress = folder.progress(fold)
-            death = folder.path, fold, progress.epochs_done if progress else 0
-            self._deaths[death] += dead.deaths
-            if self._deaths[death] >= DEATHS_WITHOUT_PROGRESS:
-                return UnseenError(
-                    f"the process of fold {fold} was killed {self._deaths[death]} times without "
-                    "finishing another epoch; is memory short? Fewer folds at once need less"
-                )
-            return Note("worker died", fold)
+            return self._after_death(task, dead)
         except Exception as error:
             return error
+
+    def _after_death(self, task: FoldTask, dead: WorkerDiedError) -> Ending:
+        if not dead.was_killed:
+            return UnseenError(f"fold {task.fold} was not finished: {dead}")
+        progress = task.folder.progress(task.fold)
+        death = task.folder.path, task.fold, progress.epochs_done if progress else 0
+        self._deaths[death] += dead.deaths
+        if self._deaths[death] >= DEATHS_WITHOUT_PROGRESS:
+            return UnseenError(
+                f"the process of fold {task.fold} was killed {self._deaths[death]} times without "
+                "finishing another epoch; is memory short? Fewer folds at once need less"
+            )
+        return Note("worker died", task.fold)

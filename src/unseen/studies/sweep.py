@@ -11,6 +11,7 @@ from pathlib import Path
 
 from unseen.errors import UnseenError, first_line
 from unseen.experiments.checks import check_device, check_network
+from unseen.experiments.engine import LocalProcesses
 from unseen.experiments.events import Note
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.posing import pose
@@ -124,7 +125,8 @@ def check_plan(plan: Plan, engine: Executor) -> None:
         kind = run.experiment.device, model, problem.symbols, problem.length
         if kind not in tried and not is_own(model):
             tried.add(kind)
-            check_device(run.experiment.device)
+            if isinstance(engine, LocalProcesses):  # else it is the workers' matter
+                check_device(run.experiment.device)
             [*check_network(run.experiment, pose(problem), run.folds, engine)]
 
 
