@@ -28,10 +28,10 @@ samples = 2
 test-samples = 2
 batch-size = 32
 watched-samples = 10
-folds = "1-2"
+folds = "1-3"
 epochs = {epochs}
 [vary]
-seed = [0, 1]
+seed = [0]
 """
 
 
@@ -192,7 +192,7 @@ def test_other_versions_are_refused_with_both_named():
 
 
 def test_a_worker_that_is_killed_costs_no_fold(tmp_path, local_contents):
-    plan = planned(tmp_path, "runs", epochs=40)
+    plan = planned(tmp_path, "runs", epochs=12)
     with (
         Cluster(tmp_path) as cluster,
         DaskWorkers(tmp_path / "runs", cluster.address) as engine,
@@ -209,11 +209,11 @@ def test_a_worker_that_is_killed_costs_no_fold(tmp_path, local_contents):
                 _, alive = psutil.wait_procs(family, timeout=30)
                 assert not alive
         assert not [each.error for each in events if isinstance(each, StudyFold) and each.error]
-    assert contents(plan) == local_contents(40)
+    assert contents(plan) == local_contents(12)
 
 
 def test_a_scheduler_that_comes_back_is_waited_for(tmp_path, local_contents):
-    plan = planned(tmp_path, "runs", epochs=40)
+    plan = planned(tmp_path, "runs", epochs=12)
     with (
         Cluster(tmp_path) as cluster,
         DaskWorkers(tmp_path / "runs", cluster.address) as engine,
@@ -231,7 +231,7 @@ def test_a_scheduler_that_comes_back_is_waited_for(tmp_path, local_contents):
                 cluster.start_worker()
         assert [each for each in events if isinstance(each, StudyNote)]
         assert not [each.error for each in events if isinstance(each, StudyFold) and each.error]
-    assert contents(plan) == local_contents(40)
+    assert contents(plan) == local_contents(12)
 
 
 def test_a_scheduler_that_stays_away_is_said_clearly(tmp_path):
@@ -251,23 +251,23 @@ def test_a_scheduler_that_stays_away_is_said_clearly(tmp_path):
 
 
 def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_contents):
-    (tmp_path / "mine.toml").write_text(STUDY.format(epochs=40))
+    (tmp_path / "mine.toml").write_text(STUDY.format(epochs=12))
     with Cluster(tmp_path) as cluster:
         command = ("sweep", "mine.toml", "--engine", "dask", "--address", cluster.address)
         client = subprocess.Popen(
             [sys.executable, "-m", "unseen", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
         )
-        plan = planned(tmp_path, "runs", epochs=40)
+        plan = planned(tmp_path, "runs", epochs=12)
         wait_until(lambda: any(folder.progress(1) for folder in plan.runs))
         os.kill(client.pid, signal.SIGKILL)
         client.wait()
-        held = [(folder, fold) for folder in plan.runs for fold in (1, 2)]
+        held = [(folder, fold) for folder in plan.runs for fold in (1, 2, 3)]
         wait_until(lambda: not any(folder.is_held(fold) for folder, fold in held))
         assert plan_study(plan.study, tmp_path / "runs").missing
         ended = unseen(*command, cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr
         assert "2 workers, all share the disk" in ended.stderr
-    assert contents(plan) == local_contents(40)
+    assert contents(plan) == local_contents(12)
 
 
 def test_nobody_at_an_address_is_said_clearly(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """`unseen sweep`: a study of many runs."""
 
 import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -75,8 +74,6 @@ def sweep(
         return 0
     path = output or runs_dir / f"{plan.study.name}.csv"
     signal.signal(signal.SIGTERM, stop_as_interrupted)
-    with suppress(ValueError, AttributeError):
-        signal.signal(signal.SIGHUP, stop_as_interrupted)
     workers = (
         _local(plan, jobs)
         if engine == "local"
@@ -103,7 +100,12 @@ def sweep(
         raise
     workers.shutdown()
     emit(f"Results: {file.as_parquet() or file.path}")
-    return _conclude(display.tally)
+    failed = _failures(display.tally)
+    if report:
+        emit(f"Report: {_report(plan, path.with_suffix('.html'), failed)}")
+    for line in failed:
+        say(line)
+    return 1 if display.tally.failed else 0
 
 
 def _local(plan: "Plan", jobs: int | None) -> "Engine":
@@ -153,17 +155,37 @@ def _foretell(plan: "Plan", jobs: int | None) -> None:
     emit(f"About {format_duration(hours)} on this machine, {at_once} at a time.")
 
 
-def _conclude(tally: "Tally") -> int:
-    """List what failed; the exit code is 1 if anything did."""
+def _failures(tally: "Tally") -> list[str]:
+    """What failed, and what was left to others, a line each."""
     from unseen.studies.sweep import failures
     from unseen.views.words import format_count
 
+    lines = []
     if tally.left:
-        say(f"{format_count(tally.left, 'fold')} are run by other processes, and left to them")
+        lines.append(
+            f"run by other processes, and left to them: {format_count(tally.left, 'fold')}"
+        )
     for error, count in failures(tally):
         first = next(each for each in tally.failed if each.error == error)
         more = f" and {count - 1} more" if count > 1 else ""
-        say(f"{first.folder.path} fold {first.fold}{more} failed: {error}")
+        lines.append(f"{first.folder.path.name} fold {first.fold}{more} failed: {error}")
     if tally.failed:
-        say(f"{format_count(len(tally.failed), 'fold')} failed; the same command tries them again")
-    return 1 if tally.failed else 0
+        whole = format_count(len(tally.failed), "fold")
+        lines.append(f"{whole} failed; the same command tries them again")
+    return lines
+
+
+def _report(plan: "Plan", path: Path, failed: list[str]) -> Path:
+    """Write the page of a study, and those of its runs that have none of all their folds."""
+    from unseen.api import Run
+    from unseen.studies.sweep import plan_study
+    from unseen.views.study_report import write_study_report
+
+    plan = plan_study(plan.study, next(iter(plan.runs)).path.parent)
+    for folder in (folder for folder in plan.runs if plan.done[folder]):
+        if folder.report_is_behind():
+            try:
+                Run(folder).report()
+            except Exception as error:  # that it cannot be written is no fault of the study
+                say(f"the report of {folder.label} is not written: {error}")
+    return write_study_report(plan, path, failed)

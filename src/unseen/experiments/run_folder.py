@@ -20,7 +20,7 @@ import math
 import os
 import re
 import socket
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -433,6 +433,15 @@ class RunFolder:
     def _lock_file(self, fold: int) -> Path:
         return self._fold(fold) / "lock"
 
+    def remove(self) -> bool:
+        """Remove the run with all that is in it; False if a process holds one of its folds."""
+        with ExitStack() as holding:
+            if not all(holding.enter_context(self.hold(fold)) for fold in self.folds()):
+                return False
+            remove(self._experiment_file)  # first, so that nobody begins another fold
+            remove(self.path)
+        return True
+
     def folds(self) -> list[int]:
         """The folds that were begun, in order."""
         names = sorted(path.name for path in self.path.glob("folds/*"))
@@ -449,6 +458,15 @@ class RunFolder:
     @property
     def report_file(self) -> Path:
         return self.path / "report.html"
+
+    def report_is_behind(self) -> bool:
+        """Whether there is no report, or a fold was finished since."""
+        try:
+            written = self.report_file.stat().st_mtime
+            done = [path.stat().st_mtime for path in self.path.glob("folds/*/result.json")]
+        except OSError:
+            return True
+        return any(each > written for each in done)
 
     @property
     def unseen_file(self) -> Path:
