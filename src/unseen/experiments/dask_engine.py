@@ -5,8 +5,10 @@ the same memory, threads and bits. Where a worker shares the client's disk, a fo
 checkpointed in its run folder; elsewhere the finished fold is sent, and the client writes it.
 """
 
+import math
 import secrets
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, wait
@@ -36,6 +38,7 @@ from unseen.files import make_folder, read_file, remove, write_whole
 FIRST_CONNECTION_SECONDS = 15
 PATIENCE_SECONDS = 60  # with a scheduler that is gone, and with a cluster that has no workers yet
 POLL_SECONDS = 0.1
+SECONDS_BETWEEN_COUNTS = 1.0  # of workers, which come and go
 COMPARED = ("unseen", "torch", "numpy", "numba")
 MOST_FOLDS_IN_A_WORKER = 1024  # Dask itself runs as many as a worker has threads
 
@@ -89,6 +92,7 @@ class DaskWorkers(Engine):
         self._starts: Counter[str] = Counter()  # by task, how often a worker began with it
         self._tasks: dict[Any, Future[Any]] = {}  # by Dask's futures
         self._lock, self._lost = threading.Lock(), False
+        self._slots, self._counted = 1, -math.inf
         self._cluster: Any = None
         if address is None:
             self._cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
@@ -144,9 +148,12 @@ class DaskWorkers(Engine):
 
     @property
     def slots(self) -> int:
-        connected = self._client.status == "running"
-        threads: dict[str, int] = self._client.nthreads() if connected else {}
-        return max(1, sum(threads.values()))
+        if time.monotonic() - self._counted > SECONDS_BETWEEN_COUNTS:
+            with suppress(OSError):  # a scheduler that is just going
+                if self._client.status == "running":
+                    self._slots = max(1, sum(self._client.nthreads().values()))
+            self._counted = time.monotonic()
+        return self._slots
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         if named:
@@ -170,9 +177,14 @@ class DaskWorkers(Engine):
         client, key = self._connected(), f"unseen-{secrets.token_hex(8)}"
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
-        sent = client.submit(
-            in_own_process, self._topic, self._versions, *task, key=key, pure=False
-        )
+        try:
+            sent = client.submit(
+                in_own_process, self._topic, self._versions, *task, key=key, pure=False
+            )
+        except OSError:  # a scheduler that is just going
+            self._lost = True
+            future.set_exception(ConnectionLostError())
+            return future
         with self._lock:
             self._tasks[sent] = future
         sent.add_done_callback(lambda ended: self._answer(ended, keep))
