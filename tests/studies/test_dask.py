@@ -167,7 +167,7 @@ def test_a_fold_of_symbols_that_a_worker_has_not_fails_alone(tmp_path, cluster):
             update={"training": task.experiment.training.model_copy(update={"model": "no.py:No"})}
         )
         with pytest.raises(UnseenError, match=r"no\.py"):
-            engine.submit_fold(task.folder.path, gone, 1)
+            engine.submit_fold(task.folder.path, gone, 1).result()
         assert engine.submit(pow, 2, 5).result() == 32
         with pytest.raises(UnseenError, match=r"SHA-256 .* there, .* here"):
             engine._send(lambda each: each, *_wrong_sums(task, engine)).result()

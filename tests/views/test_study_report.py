@@ -50,7 +50,7 @@ def test_points_are_over_folds_and_seeds_and_linked_to_their_runs(tmp_path):
     assert "one &lt;failed&gt;" in page
     for folder in [*plan.runs][:6]:
         assert f'href="{folder.path.name}/report.html"' in page
-    assert "seed 1</a>" in page
+    assert 'title="seed 1">2</a>' in page
     # each point of the figure leads to its row
     anchors = re.findall('href="#(study-point-[0-9]+)"', page)
     assert sorted({*anchors}) == ["study-point-0", "study-point-1", "study-point-2"]

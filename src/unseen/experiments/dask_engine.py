@@ -168,7 +168,12 @@ class DaskWorkers(Engine):
                 save_fold(RunFolder(path), answer) if isinstance(answer, FinishedFold) else answer
             )
 
-        sums = content_sums(experiment)
+        try:
+            sums = content_sums(experiment)
+        except UnseenError as error:  # its files are gone
+            refused: Future[FoldResult | None] = Future()
+            refused.set_exception(error)
+            return refused
         return self._send(
             save, complete_fold_anywhere, path.resolve(), experiment, fold, sums, self._mark
         )

@@ -86,6 +86,9 @@ class Engine(Executor):
 
         return self.submit(complete_fold, path, experiment, fold)
 
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.shutdown(wait=kind is None)
+
 
 class LocalProcesses(Engine):
     """Each task in a process of its own, so many at once.
@@ -151,9 +154,6 @@ class LocalProcesses(Engine):
         finally:
             del os.environ[SYMBOLS_VARIABLE]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.shutdown(wait=kind is None)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop: after what is under way, or (`wait` false) at once by killing it."""

@@ -56,7 +56,7 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
         .get_template("study.html.jinja")
         .render(
             name=plan.study.name,
-            about=plan.study.about or "A study of many runs.",
+            about=plan.study.about,
             counts=f"{format_count(len(plan.runs), 'run')}, {plan.done_count} of "
             f"{format_count(plan.fold_count, 'fold')} done",
             svg=svg,
