@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 from unseen.experiments.engine import Engine, LocalProcesses
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
 from unseen.studies.results import TidyFile, tidy_row
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, plan_study, sweep
@@ -44,7 +46,7 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
     plan = plan_study(read_study(path), runs)
     file, memory, work = TidyFile(folder / "tiny.csv"), list[int](), 0.0
     with engine_of(engine_name, runs, jobs) as engine:
-        engine.submit(os.getpid).result()  # torch is loaded once
+        warm_up(engine, folder / "warm")
         started = time.perf_counter()
         for event in sweep(plan, engine):
             if isinstance(event, StudyFold) and event.result is not None:
@@ -59,6 +61,16 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
         f"memory at most {memory[len(memory) // 10] // 1024} MB after a tenth, "
         f"{memory[-1] // 1024} MB at the end; load {os.getloadavg()[0]:.1f}"
     )
+
+
+def warm_up(engine: Engine, runs: Path) -> None:
+    """Have every worker load torch and unpack symbols, which it does once."""
+    experiment = PRESETS["mean"]().vary(samples=1, test_samples=1)
+    folder = RunFolder.of(experiment, runs)
+    folder.create(experiment)
+    folds = range(1, 1 + min(10, 2 * engine.slots))
+    for begun in [engine.submit_fold(folder.path, experiment, fold) for fold in folds]:
+        begun.result()
 
 
 def engine_of(name: str, runs: Path, jobs: int) -> Engine:

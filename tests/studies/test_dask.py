@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -95,13 +95,6 @@ def free_port() -> int:
         return taken.getsockname()[1]
 
 
-@contextmanager
-def unshared(engine: DaskWorkers):
-    """As if the workers had another disk: the mark that they look for is gone."""
-    engine._mark.path.unlink()
-    yield
-
-
 def planned(tmp_path: Path, runs: str, epochs: int = 1):
     path = tmp_path / "mine.toml"
     path.write_text(STUDY.format(epochs=epochs))
@@ -148,11 +141,10 @@ def test_dask_workers_come_to_the_same_bits_with_a_shared_disk_and_without(
     tmp_path, cluster, local_contents, shared
 ):
     plan = planned(tmp_path, "runs")
-    with ExitStack() as stack:
-        engine = stack.enter_context(DaskWorkers(tmp_path / "runs", cluster.address))
+    with DaskWorkers(tmp_path / "runs", cluster.address) as engine:
         assert all(facts.shares_disk for facts in engine.workers.values())
-        if not shared:
-            stack.enter_context(unshared(engine))
+        if not shared:  # as if the workers had another disk: the mark that they look for is gone
+            engine._mark.path.unlink()
         folds = [each for each in sweep(plan, engine) if isinstance(each, StudyFold)]
         assert not [each.error for each in folds if each.error]
     assert contents(plan) == local_contents(1)
@@ -170,7 +162,7 @@ def test_a_fold_of_symbols_that_a_worker_has_not_fails_alone(tmp_path, cluster):
             engine.submit_fold(task.folder.path, gone, 1).result()
         assert engine.submit(pow, 2, 5).result() == 32
         with pytest.raises(UnseenError, match=r"SHA-256 .* there, .* here"):
-            engine._send(lambda each: each, *_wrong_sums(task, engine)).result()
+            engine._send(lambda each: each, "mnist", *_wrong_sums(task, engine)).result()
 
 
 def _wrong_sums(task: FoldTask, engine: DaskWorkers):
@@ -191,18 +183,20 @@ def test_other_versions_are_refused_with_both_named():
         refuse_other_versions(ours, ours | {"torch": "2.6.0"}, "tcp://a")
 
 
-def test_a_worker_that_is_killed_costs_no_fold(tmp_path, local_contents):
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_worker_that_is_killed_costs_no_fold(tmp_path, local_contents, shared):
     plan = planned(tmp_path, "runs", epochs=12)
     with (
         Cluster(tmp_path) as cluster,
         DaskWorkers(tmp_path / "runs", cluster.address) as engine,
     ):
         wait_until(lambda: engine.slots == 2)
+        if not shared:
+            engine._mark.path.unlink()
         killed, events = False, []
         for event in sweep(plan, engine):
             events.append(event)
-            begun = any(folder.progress(1) for folder in plan.runs)
-            if begun and not killed:
+            if engine._starts and not killed:
                 family = psutil.Process(cluster.workers[0].pid).children(recursive=True)
                 cluster.workers[0].kill()
                 killed = True

@@ -158,7 +158,7 @@ class DaskWorkers(Engine):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         if named:
             raise TypeError("this engine takes arguments by place")
-        return self._send(_as_it_is, function, *arguments)
+        return self._send(_as_it_is, "", function, *arguments)
 
     def submit_fold(
         self, path: Path, experiment: Experiment, fold: int
@@ -174,17 +174,16 @@ class DaskWorkers(Engine):
             refused: Future[FoldResult | None] = Future()
             refused.set_exception(error)
             return refused
-        return self._send(
-            save, complete_fold_anywhere, path.resolve(), experiment, fold, sums, self._mark
-        )
+        task = (path.resolve(), experiment, fold, sums, self._mark)
+        return self._send(save, experiment.problem.symbols, complete_fold_anywhere, *task)
 
-    def _send(self, keep: Callable[[Any], Any], *task: Any) -> Future[Any]:
+    def _send(self, keep: Callable[[Any], Any], symbols: str, *task: Any) -> Future[Any]:
         client, key = self._connected(), f"unseen-{secrets.token_hex(8)}"
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         try:
             sent = client.submit(
-                in_own_process, self._topic, self._versions, *task, key=key, pure=False
+                in_own_process, self._topic, self._versions, symbols, *task, key=key, pure=False
             )
         except OSError:  # a scheduler that is just going
             self._lost = True
@@ -254,6 +253,7 @@ def _as_it_is(answer: Any) -> Any:
     return answer
 
 
+@cache
 def _versions() -> dict[str, str]:
     environment = current_environment()
     return {name: environment[name] for name in COMPARED}
@@ -279,19 +279,29 @@ def refuse_other_versions(
         )
 
 
-@cache
-def _worker_processes() -> LocalProcesses:
-    """What a Dask worker starts the processes of its folds with, as a local engine does."""
-    # Dask's nanny starts a worker as a daemon, which may have no children; ours die with it
-    process.current_process()._config.pop("daemon", None)  # type: ignore[attr-defined]
-    return LocalProcesses(MOST_FOLDS_IN_A_WORKER)
-
-
+_worker_engines: list[LocalProcesses] = []  # in a worker: one, once it has had a task
 _starting = threading.Lock()
 
 
+def _worker_processes(symbols: str) -> LocalProcesses:
+    """What a Dask worker starts the processes of its folds with, as a local engine does.
+
+    The symbols of its first fold are unpacked once, for all that follow.
+    """
+    with _starting:
+        if not _worker_engines:
+            # Dask's nanny starts a worker as a daemon, which may have no children; ours die with it
+            process.current_process()._config.pop("daemon", None)  # type: ignore[attr-defined]
+            _worker_engines.append(LocalProcesses(MOST_FOLDS_IN_A_WORKER, symbols))
+    return _worker_engines[0]
+
+
 def in_own_process(
-    topic: str, versions: Mapping[str, str] | None, function: Callable[..., Any], *arguments: Any
+    topic: str,
+    versions: Mapping[str, str] | None,
+    symbols: str,
+    function: Callable[..., Any],
+    *arguments: Any,
 ) -> Any:
     """On a worker: call a function in a process of its own, which ends when nobody wants it."""
     from distributed import get_worker
@@ -300,9 +310,8 @@ def in_own_process(
     key = worker.get_current_task()
     refuse_other_versions(versions, _versions() if versions else {}, worker.address)
     worker.log_event(topic, key)
-    with _starting:
-        processes = _worker_processes()
-        future = processes.submit(function, *arguments)
+    processes = _worker_processes(symbols)
+    future = processes.submit(function, *arguments)
     while not wait([future], POLL_SECONDS).done:
         task = worker.state.tasks.get(key)
         wanted = task is not None and task.state not in ("cancelled", "released", "forgotten")
