@@ -1,4 +1,7 @@
 import csv
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -159,3 +162,18 @@ def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
     assert count == 10_000
     assert time.perf_counter() - started < 60
     assert psutil.Process().memory_info().rss - before < 50e6
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_study_that_is_stopped_says_so_and_leaves_nothing_running(tmp_path, number, code):
+    (tmp_path / "mine.toml").write_text(SMALL + "epochs = 1000\nfolds = '1-2'\n")
+    command = [sys.executable, "-m", "unseen", "sweep", "mine.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as study:
+        while not [*tmp_path.glob("runs/*/folds/*/progress.json")]:
+            time.sleep(0.05)
+        family = psutil.Process(study.pid).children(recursive=True)
+        study.send_signal(number)
+        said = study.communicate(timeout=60)[1]
+    assert study.returncode == code
+    assert "The same command goes on from there." in said
+    assert not psutil.wait_procs(family, timeout=20)[1]
