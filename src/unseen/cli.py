@@ -36,7 +36,7 @@ Defaults in [brackets] are those of the preset fast. 'unseen list' shows what ca
 COMMANDS = {
     "run": "Run an experiment, or finish one: its folds in parallel, then its tables.",
     "sweep": "Run a study: many runs that vary some settings; what is done is not run again.",
-    "list": "List presets, operations, symbols, splits, networks and baselines.",
+    "list": "List presets, operations, symbols, splits, networks, baselines and studies.",
     "runs": "List what was run, by any setting of `unseen run`; or remove runs.",
     "show": "Print the tables of a run again.",
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
