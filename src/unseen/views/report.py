@@ -39,15 +39,20 @@ from unseen.views.words import (
 PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
 
 
-def render_report(evidence: Evidence, summary: Summary) -> str:
-    """The page of a run."""
-    environment = Environment(
+def page_environment() -> Environment:
+    """What templates of pages are rendered with."""
+    return Environment(
         loader=PackageLoader("unseen.views"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def render_report(evidence: Evidence, summary: Summary) -> str:
+    """The page of a run."""
+    environment = page_environment()
     environment.filters |= {
         "format_combination": partial(
             format_combination, words=symbol_words(summary.experiment.problem.symbols)
