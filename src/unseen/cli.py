@@ -35,8 +35,9 @@ Defaults in [brackets] are those of the preset fast. 'unseen list' shows what ca
 # its help is here alone.
 COMMANDS = {
     "run": "Run an experiment, or finish one: its folds in parallel, then its tables.",
-    "list": "List presets, operations, symbols, splits, networks and baselines.",
-    "runs": "List what was run.",
+    "sweep": "Run a study: many runs that vary some settings; what is done is not run again.",
+    "list": "List presets, operations, symbols, splits, networks, baselines and studies.",
+    "runs": "List what was run, by any setting of `unseen run`; or remove runs.",
     "show": "Print the tables of a run again.",
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
     "export": "Write a page to draw in, with a run's networks inside it.",
@@ -56,8 +57,11 @@ for name, about in COMMANDS.items():
 def command(arguments: list[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
-        return 0
+        # a command returns the code that it ends with, if that is another than 0
+        return (
+            app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+            or 0
+        )
     except SettingError as error:
         from unseen.settings import format_value
         from unseen.views.repeat_command import option_of

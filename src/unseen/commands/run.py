@@ -53,7 +53,7 @@ def run(
     if fresh:
         say("--fresh is now called --restart")
     experiment = find_experiment(preset).vary(**given(settings))
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, stop_as_interrupted)
     restart = restart or fresh
     started: list[Started] = []
     events = session(experiment, folds, runs_dir, jobs=jobs, restart=restart, name=name)
@@ -89,7 +89,8 @@ class Terminated(KeyboardInterrupt):
     exit_code = 143
 
 
-def _stop(signal_number: int, frame: FrameType | None) -> NoReturn:
+def stop_as_interrupted(signal_number: int, frame: FrameType | None) -> NoReturn:
+    """Answer a signal as Ctrl-C is answered."""
     raise Terminated
 
 

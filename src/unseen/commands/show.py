@@ -1,22 +1,27 @@
 """`unseen runs` and `unseen show`: what was run."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.settings import RunSettings, given
-from unseen.errors import UnseenError, printable
-from unseen.experiments.find_runs import list_runs
+from unseen.errors import UnseenError, printable, unknown
+from unseen.experiments.find_runs import having, list_runs, preset_of
 from unseen.experiments.fold_checks import fold_count
+from unseen.experiments.presets import PRESETS
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.references import unread_baselines
-from unseen.views.json_view import run_json
+from unseen.learning.metrics import METRICS
+from unseen.views.json_view import run_json, runs_json
 from unseen.views.repeat_command import command_of
-from unseen.views.tables import list_table, run_tables
+from unseen.views.tables import list_table, run_tables, sort_runs
 from unseen.views.terminal import commands_apart
 from unseen.views.verdict_text import verdict_text
+from unseen.views.words import format_count
 
 RunName = Annotated[
     str,
@@ -27,8 +32,64 @@ RunName = Annotated[
 ]
 
 
-def runs(*, runs_dir: RunsDir = Path("runs")) -> None:
-    emit(list_table(list_runs(runs_dir), runs_dir))
+def runs(
+    action: Annotated[
+        Literal["prune"] | None,
+        Parameter(
+            help="prune lists runs to remove, and removes them with --yes: those with the settings "
+            "that are given, by default those of which no fold is done. A run that a process "
+            "works on is kept."
+        ),
+    ] = None,
+    /,
+    *,
+    preset: Annotated[str | None, Parameter(help="Only runs of this preset")] = None,
+    settings: RunSettings = None,
+    sort: Annotated[
+        str, Parameter(help=f"By time, name, folds or a metric: {', '.join(METRICS)} [time]")
+    ] = "time",
+    yes: Annotated[bool, Parameter(negative="", help="Remove what prune lists")] = False,
+    runs_dir: RunsDir = Path("runs"),
+    json: AsJson = False,
+) -> None:
+    """List runs, with any setting of `unseen run` only those that have it, or remove them."""
+    found = list_runs(runs_dir)
+    if preset is not None:
+        found = [run for run in found if preset_of(run) == preset]
+        if not found and preset not in PRESETS:
+            raise unknown("preset", preset, PRESETS)
+    if chosen := given(settings):
+        found = having(chosen, found) if found else []
+    if action == "prune" and preset is None and not chosen:
+        found = [run for run in found if is_unfinished(run)]
+    found = sort_runs(found, sort)
+    if json:
+        emit(runs_json(found))
+    elif action is None or found:
+        emit(list_table(found, runs_dir))
+    if action == "prune":
+        prune(found, yes=yes)
+
+
+def is_unfinished(run: RunFolder) -> bool:
+    """Whether no fold of a run is done; one that another version made may well have some."""
+    try:
+        return not run.results(thorough=False)[0]
+    except UnseenError:
+        return False
+
+
+def prune(found: Sequence[RunFolder], *, yes: bool) -> None:
+    """Remove runs that no process holds; without `yes`, only say so."""
+    if not found:
+        say("nothing to remove")
+    elif not yes:
+        say(f"{format_count(len(found), 'run')} to remove; --yes removes what is listed")
+    for run in found if yes else ():
+        if run.remove():
+            say(f"removed {run.path}")
+        else:
+            say(f"kept {run.path}: a process works on it")
 
 
 def show(

@@ -1,6 +1,6 @@
-"""How work is spread: the only code that knows about processes.
+"""Engines take folds and give results: here with local processes, in dask_engine.py with Dask.
 
-A `concurrent.futures.Executor` takes the work, so that one of a cluster can stand in for this one.
+Only engines know of processes and workers. Any `concurrent.futures.Executor` can stand in for one.
 """
 
 import ctypes
@@ -17,10 +17,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import connection, forkserver, resource_tracker
 from multiprocessing.connection import Connection
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from unseen.errors import UnseenError, first_line, is_out_of_memory
 from unseen.streams import show_on_stderr
+
+if TYPE_CHECKING:
+    from unseen.experiments.experiment import Experiment
+    from unseen.experiments.fold import FoldResult
 
 # What every worker needs first and slowest to load: loaded once, then shared by forking.
 PRELOADED = [
@@ -36,9 +41,13 @@ M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
 
 
 class WorkerDiedError(UnseenError):
-    """A worker process ended without an answer: killed, or by the code of somebody's network."""
+    """A worker process ended without an answer: killed, or by the code of somebody's network.
 
-    def __init__(self, exit_code: int | None) -> None:
+    `deaths` is how often the task was under way in a process that died; 0 if it only waited there.
+    """
+
+    def __init__(self, exit_code: int | None, deaths: int = 1) -> None:
+        self.exit_code, self.deaths = exit_code, deaths
         # multiprocessing says 255 where it does not know
         self.was_killed = exit_code is None or exit_code < 0 or exit_code == 255
         super().__init__(
@@ -47,8 +56,41 @@ class WorkerDiedError(UnseenError):
             else f"its code ended the process, with exit code {exit_code}"
         )
 
+    def __reduce__(self) -> tuple[type["WorkerDiedError"], tuple[object, ...]]:
+        return WorkerDiedError, (self.exit_code, self.deaths)
 
-class LocalProcesses(Executor):
+
+class ConnectionLostError(WorkerDiedError):
+    """The scheduler of a cluster is gone, and with it all that its workers were doing."""
+
+    def __init__(self) -> None:
+        super().__init__(None, deaths=0)
+
+    def __reduce__(self) -> tuple[type["ConnectionLostError"], tuple[object, ...]]:
+        return ConnectionLostError, ()
+
+
+class Engine(Executor):
+    """What runs folds: so many at once, each in a process that runs no other."""
+
+    @property
+    def slots(self) -> int:
+        """How many folds run at once; a cluster's may change."""
+        raise NotImplementedError
+
+    def submit_fold(
+        self, path: Path, experiment: "Experiment", fold: int
+    ) -> "Future[FoldResult | None]":
+        """Bring a fold of the run folder `path` to its result; None if another process has it."""
+        from unseen.experiments.worker import complete_fold
+
+        return self.submit(complete_fold, path, experiment, fold)
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self.shutdown(wait=kind is None)
+
+
+class LocalProcesses(Engine):
     """Each task in a process of its own, so many at once.
 
     A pool that shares its processes breaks as a whole when one of them is killed; here a death
@@ -60,12 +102,16 @@ class LocalProcesses(Executor):
         self._can_fork = "forkserver" in multiprocessing.get_all_start_methods()
         method = "forkserver" if self._can_fork else "spawn"
         self._context: Any = multiprocessing.get_context(method)
-        self._turns = threading.Semaphore(jobs)
+        self._jobs, self._turns = jobs, threading.Semaphore(jobs)
         self._tasks: dict[Future[Any], threading.Thread] = {}
         self._symbols = symbols
-        self._processes: set[Any] = set()
+        self._processes: dict[Any, Future[Any]] = {}
         self._closed = False
         self._lock, self._starting = threading.Lock(), threading.Lock()
+
+    @property
+    def slots(self) -> int:
+        return self._jobs
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         if self._can_fork:
@@ -83,9 +129,17 @@ class LocalProcesses(Executor):
         with self._turns:
             if future.set_running_or_notify_cancel():
                 try:
-                    future.set_result(self._in_process(*task))
+                    future.set_result(self._in_process(future, *task))
                 except BaseException as error:
                     future.set_exception(error)
+        self._tasks.pop(future, None)  # it would keep its result
+
+    def kill(self, future: Future[Any]) -> None:
+        """End one task, wherever it is."""
+        future.cancel()
+        with self._lock:
+            for process in [each for each, owner in self._processes.items() if owner is future]:
+                process.kill()
 
     def _start_server(self) -> None:
         """Start the process that workers are forked from, unless it runs."""
@@ -101,13 +155,10 @@ class LocalProcesses(Executor):
             del os.environ[SYMBOLS_VARIABLE]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.shutdown(wait=kind is None)
-
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop: after what is under way, or (`wait` false) at once by killing it."""
         # first what waits for its turn, which it would get when another is killed
-        for future in self._tasks if cancel_futures or not wait else ():
+        for future in [*self._tasks] if cancel_futures or not wait else ():
             future.cancel()
         if not wait:
             with self._lock:
@@ -115,11 +166,15 @@ class LocalProcesses(Executor):
                 for process in self._processes:
                     process.kill()
             _kill_server()
-        for thread in self._tasks.values() if wait else ():
+        for thread in [*self._tasks.values()] if wait else ():
             thread.join()
 
     def _in_process(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
+        self,
+        future: Future[Any],
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        named: dict[str, Any],
     ) -> Any:
         receiver, sender = self._context.Pipe(duplex=False)
         process = self._context.Process(
@@ -129,7 +184,7 @@ class LocalProcesses(Executor):
             process.start()  # seconds, for the first one: the server loads torch
         sender.close()
         with self._lock:
-            self._processes.add(process)
+            self._processes[process] = future
             if self._closed:
                 process.kill()
         try:
@@ -141,7 +196,7 @@ class LocalProcesses(Executor):
             receiver.close()
             process.join()
             with self._lock:
-                self._processes.discard(process)
+                self._processes.pop(process, None)
         if succeeded:
             return answer
         raise answer

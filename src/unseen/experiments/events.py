@@ -13,6 +13,7 @@ NoteKind = Literal[
     "leakage",  # what the split gives away: a SplitLeakage
     "slow network",  # one's own, which has not yet answered a first batch
     "worker died",  # another one goes on with its fold
+    "scheduler gone",  # of a cluster; its folds are run again once it is back
     "run elsewhere",  # by another process, and left to it
     "not restarted",  # because another process runs it
 ]

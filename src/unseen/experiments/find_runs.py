@@ -42,7 +42,7 @@ def find_run(
         known = ", ".join(folder.label for folder in list_runs(runs_dir)[-MOST_NAMED:])
         there = f"; the last that were run are {known}" if known else ", which has none"
         raise UnseenError(f"no run {name!r} in {runs_dir}{there}")
-    chosen = _having(settings, begun) if settings else begun
+    chosen = having(settings, begun) if settings else begun
     if not chosen:
         raise UnseenError(f"no run {name!r} in {runs_dir} has {as_called(settings)}")
     if len(chosen) == 1:
@@ -72,7 +72,7 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
     )
 
 
-def _having(settings: Mapping[str, Any], runs: Sequence[RunFolder]) -> list[RunFolder]:
+def having(settings: Mapping[str, Any], runs: Sequence[RunFolder]) -> list[RunFolder]:
     """The runs that would be the same with these settings.
 
     Symbols and networks of one's own count by what they hold, wherever they are now.
@@ -90,6 +90,14 @@ def _having(settings: Mapping[str, Any], runs: Sequence[RunFolder]) -> list[RunF
     if len(faults) == len(runs):
         raise faults[-1]
     return found
+
+
+def preset_of(run: RunFolder) -> str | None:
+    """The preset that a run was made from; None if its record cannot be read."""
+    try:
+        return run.experiment().name
+    except UnseenError:
+        return None
 
 
 def check_name(name: str, run: RunFolder) -> None:

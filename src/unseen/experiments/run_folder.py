@@ -7,6 +7,7 @@
                  measurements.jsonl            (a line for each measurement on the way)
                  deep.json                     (worked out from them on demand)
                  checkpoint  progress.json  so_far.safetensors  (while it is under way)
+                 failure.txt                   (why it was given up, until it is done)
                  lock
 
 Each file appears whole or not at all, measurements line by line. A fold counts as done once its
@@ -19,7 +20,7 @@ import math
 import os
 import re
 import socket
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -400,6 +401,11 @@ class RunFolder:
         path = self._fold(fold) / "progress.json"
         self._write(path, as_json(progress.model_dump()), sync=False)
 
+    def record_failure(self, fold: int, error: str) -> None:
+        """Keep why a fold was given up; the next that finishes it removes this."""
+        make_folder(self._fold(fold))
+        self._write(self._fold(fold) / "failure.txt", f"{error}\n".encode())
+
     def discard(self, fold: int) -> None:
         """Forget a fold altogether."""
         self.discard_result(fold)
@@ -413,7 +419,7 @@ class RunFolder:
 
     def tidy(self, fold: int) -> None:
         """Remove what only a fold under way needs."""
-        for name in ("checkpoint", "progress.json", "so_far.safetensors"):
+        for name in ("checkpoint", "progress.json", "so_far.safetensors", "failure.txt"):
             remove(self._fold(fold) / name)
 
     def has_leftovers(self) -> bool:
@@ -446,6 +452,15 @@ class RunFolder:
     def _lock_file(self, fold: int) -> Path:
         return self._fold(fold) / "lock"
 
+    def remove(self) -> bool:
+        """Remove the run with all that is in it; False if a process holds one of its folds."""
+        with ExitStack() as holding:
+            if not all(holding.enter_context(self.hold(fold)) for fold in self.folds()):
+                return False
+            remove(self._experiment_file)  # first, so that nobody begins another fold
+            remove(self.path)
+        return True
+
     def folds(self) -> list[int]:
         """The folds that were begun, in order."""
         names = sorted(path.name for path in self.path.glob("folds/*"))
@@ -462,6 +477,15 @@ class RunFolder:
     @property
     def report_file(self) -> Path:
         return self.path / "report.html"
+
+    def report_is_behind(self) -> bool:
+        """Whether there is no report, or a fold was finished since."""
+        try:
+            written = self.report_file.stat().st_mtime
+            done = [path.stat().st_mtime for path in self.path.glob("folds/*/result.json")]
+        except OSError:
+            return True
+        return any(each > written for each in done)
 
     @property
     def unseen_file(self) -> Path:

@@ -5,15 +5,14 @@ run folder, where several processes may work at once: a fold that another one ho
 """
 
 import time
-from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
-from unseen.errors import CheckpointError, UnseenError, unknown
+from unseen.errors import UnseenError, unknown
 from unseen.experiments.checks import (
     Folds,
     check_device,
@@ -23,7 +22,7 @@ from unseen.experiments.checks import (
     check_path,
     parse_folds,
 )
-from unseen.experiments.engine import LocalProcesses, WorkerDiedError, available_cores
+from unseen.experiments.engine import LocalProcesses, available_cores
 from unseen.experiments.environment import current_environment
 from unseen.experiments.events import (
     Downloaded,
@@ -37,17 +36,17 @@ from unseen.experiments.events import (
 )
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import check_name
+from unseen.experiments.fold import FoldResult
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import pose
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.queue import FoldQueue, FoldTask
 from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.worker import complete_fold
 from unseen.files import DamagedFileError
 from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
 from unseen.problem.leakage import split_leakage
 
 POLL_SECONDS = 0.1
-DEATHS_WITHOUT_PROGRESS = 5
 
 
 def find_experiment(experiment: Experiment | str) -> Experiment:
@@ -173,43 +172,22 @@ def _run(
     experiment: Experiment, folder: RunFolder, folds: Sequence[int], engine: Executor
 ) -> Generator[Event, None, list[int]]:
     """Run some folds; returns those that another process holds."""
-
-    def submit(fold: int) -> Future[bool]:
-        return engine.submit(complete_fold, folder.path, experiment, fold)
-
-    pending = {submit(fold): fold for fold in folds}
+    queue = FoldQueue(engine, (FoldTask(folder, experiment, fold) for fold in folds))
     followers = {fold: FoldFollower(folder, fold) for fold in folds}
     left: list[int] = []
-    deaths: Counter[tuple[int, int]] = Counter()  # by fold and by how far it had come
-    while pending:
-        ended, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-        for fold in pending.values():
-            yield from followers[fold].news()
-        for future in ended:
-            fold = pending.pop(future)
-            try:
-                if future.result():
-                    yield from followers[fold].news()
-                    yield FoldDone(fold)
-                else:
-                    left.append(fold)
-            except CheckpointError as error:  # its hash was right, but it is of no use
-                yield Note("fold damaged", fold, {"path": str(folder.path), "fault": str(error)})
-                folder.tidy(fold)
-                pending[submit(fold)] = fold
-            except WorkerDiedError as dead:
-                if not dead.was_killed:
-                    raise UnseenError(f"fold {fold} was not finished: {dead}") from None
-                progress = folder.progress(fold)
-                death = fold, progress.epochs_done if progress else 0
-                deaths[death] += 1
-                if deaths[death] >= DEATHS_WITHOUT_PROGRESS:
-                    raise UnseenError(
-                        f"the process of fold {fold} was killed {deaths[death]} times without "
-                        "finishing another epoch; is memory short? Fewer folds at once need less"
-                    ) from None
-                yield Note("worker died", fold)
-                pending[submit(fold)] = fold
+    while queue:
+        ended = queue.advance(POLL_SECONDS)
+        for task in (*queue.running.values(), *(task for task, _ in ended)):
+            yield from followers[task.fold].news()
+        for task, end in ended:
+            if isinstance(end, FoldResult):
+                yield FoldDone(task.fold)
+            elif isinstance(end, Note):
+                yield end
+            elif isinstance(end, Exception):
+                raise end
+            else:
+                left.append(task.fold)
     return left
 
 

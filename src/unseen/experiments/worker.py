@@ -7,23 +7,23 @@ from pathlib import Path
 
 from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import BaselineProgress, fold_steps
+from unseen.experiments.fold import BaselineProgress, FoldOutcome, FoldResult, fold_steps
 from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
 
-def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
-    """Finish a fold, from its checkpoint where there is one; False if another process has it."""
+def complete_fold(path: Path, experiment: Experiment, fold: int) -> FoldResult | None:
+    """Finish a fold, from its checkpoint where there is one; None if another process has it."""
     folder = RunFolder(path)
     folder.refuse_gone()
     with folder.hold(fold) as held:
         if not held:
-            return False
+            return None
         with suppress(DamagedFileError):
-            if folder.result(fold) is not None:
-                return True
+            if (result := folder.result(fold)) is not None:
+                return result
         folder.discard_result(fold)
         checkpoint = None
         with suppress(DamagedFileError):
@@ -39,8 +39,9 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> bool:
             try:
                 step = next(steps)
             except StopIteration as end:
-                folder.save(end.value)
-                return True
+                outcome: FoldOutcome = end.value
+                folder.save(outcome)
+                return outcome.result
             if step.measurement is not None:
                 folder.measurements(fold).add(step.measurement, first=first)
                 first = False

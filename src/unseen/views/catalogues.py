@@ -1,5 +1,6 @@
 """What can be chosen: a table of each registry."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from unseen.learning.models import MODELS
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
+from unseen.studies.study import ready_studies
 from unseen.views.tables import console_table
 
 Row = dict[str, Any]
@@ -65,6 +67,13 @@ def baselines() -> list[Row]:
     ]
 
 
+def studies() -> list[Row]:
+    return _rows(
+        {name: tomllib.loads(path.read_text())["about"] for name, path in ready_studies().items()}
+        | {"FILE.toml": "your own: a preset, settings, and settings to vary"}
+    )
+
+
 def sight(model: str) -> str | None:
     """What a network is built to know of a picture: "blind" is nothing; None for a baseline."""
     return None if model in BASELINES else MODELS[model].sight
@@ -112,5 +121,6 @@ def format_cell(key: str, value: Any) -> str:
 
 UNITS = {"h": 3600, "min": 60, "s": 1}
 CATALOGUES: dict[str, Callable[[], list[Row]]] = {
-    each.__name__: each for each in (presets, operations, symbols, splits, networks, baselines)
+    each.__name__: each
+    for each in (presets, operations, symbols, splits, networks, baselines, studies)
 }

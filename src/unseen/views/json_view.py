@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from unseen.errors import printable
-from unseen.experiments.experiment import Experiment
+from unseen.errors import UnseenError, printable
+from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.fold import FoldResult
+from unseen.experiments.run_folder import RunFolder
 from unseen.insight.statistics import measures_of, over_folds
 from unseen.insight.summary import Summary
 from unseen.learning.metrics import METRICS
@@ -45,6 +46,25 @@ def run_json(
         "insight": None if summary is None else insight_json(summary),
     }
     return json.dumps(jsonable(document), indent=2)
+
+
+def runs_json(runs: Sequence[RunFolder]) -> str:
+    """A list of runs: each with its settings by name, the folds that are done, and their means."""
+    listed: list[dict[str, Any]] = []
+    for run in runs:
+        named: dict[str, Any] = {"run": printable(run.label), "path": printable(str(run.path))}
+        try:
+            experiment, (results, _) = run.experiment(), run.results(thorough=False)
+        except UnseenError as error:
+            listed.append(named | {"error": printable(str(error))})
+            continue
+        settings = {name: setting_value(experiment, name) for name in SETTINGS}
+        means = {name: spread.mean for name, spread in over_folds(results).items()}
+        folds = [result.fold for result in results]
+        listed.append(
+            named | {"preset": experiment.name, "settings": settings, "folds": folds, "mean": means}
+        )
+    return json.dumps(jsonable({"runs": listed}), indent=2)
 
 
 def insight_json(summary: Summary) -> dict[str, Any]:

@@ -139,6 +139,8 @@ def format_note(note: Note) -> Iterator[tuple[str, bool]]:
             yield f"{details['model']} {words}; waiting for it (Ctrl-C stops)", True
         case "worker died":
             yield f"the process of fold {fold} was killed; another one goes on with it", True
+        case "scheduler gone":
+            yield f"the scheduler is gone; fold {fold} is run again once it is back", True
         case "not restarted":
             yield f"fold {fold} is being run by another process; not restarted", True
         case "run elsewhere":

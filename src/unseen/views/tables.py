@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unseen.errors import UnseenError, printable
+from unseen.errors import UnseenError, printable, unknown
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import read_experiments
 from unseen.experiments.fold import FoldResult
@@ -148,6 +148,28 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
         )
     return Group(table, *([Text(f"All of them: {shared}", style="dim")] if shared else []))
+
+
+def sort_runs(runs: Sequence[RunFolder], by: str) -> list[RunFolder]:
+    """Runs by time, by name, by how many folds are done, or by a metric, smallest first.
+
+    Those that have no value come last.
+    """
+    known = ("time", "name", "folds", *METRICS)
+    if by not in known:
+        raise unknown("order", by, known)
+
+    def rank(run: RunFolder) -> tuple[bool, float]:
+        try:
+            results, _ = run.results(thorough=False)
+        except UnseenError:
+            return True, 0.0
+        value = len(results) if by == "folds" else over_folds(results)[by].mean if results else None
+        return value is None or not math.isfinite(value), value or 0.0
+
+    if by == "time":
+        return [*runs]
+    return sorted(runs, key=(lambda run: run.label) if by == "name" else rank)
 
 
 def format_measure(metric: Metric, value: float | None) -> str:

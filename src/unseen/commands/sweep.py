@@ -1,0 +1,191 @@
+"""`unseen sweep`: a study of many runs."""
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from unseen.commands.output import RunsDir, emit, say, stderr_console
+from unseen.commands.run import stop_as_interrupted
+from unseen.commands.settings import WHOLE
+
+if TYPE_CHECKING:
+    from unseen.experiments.engine import Engine
+    from unseen.studies.sweep import Plan, Tally
+
+
+def sweep(
+    study: Annotated[
+        str,
+        Parameter(
+            help="A TOML file, or a study that comes with the package: coverage, operations, "
+            "splits, networks, seeds."
+        ),
+    ],
+    /,
+    *,
+    dry_run: Annotated[
+        bool, Parameter(negative="", help="List runs, folds and hours; run nothing")
+    ] = False,
+    engine: Annotated[
+        Literal["local", "dask"], Parameter(help="What runs the folds [local]")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        Parameter(help="Dask scheduler, as tcp://host:8786; by default a cluster on this machine"),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        WHOLE,
+        Parameter(help="Folds at a time on this machine; by default one per core"),
+    ] = None,
+    allow_versions: Annotated[
+        bool, Parameter(negative="", help="Let workers have other versions of torch and numpy")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        Parameter(help="Results, a row a fold; by default STUDY.csv in the runs folder"),
+    ] = None,
+    report: Annotated[
+        bool, Parameter(negative="", help="Write a page of the study beside its results")
+    ] = False,
+    runs_dir: RunsDir = Path("runs"),
+    quiet: Annotated[bool, Parameter(negative="", help="Show no progress")] = False,
+) -> int:
+    # not above: help needs none of it
+    from unseen.errors import SettingError
+    from unseen.studies.calibration import known_rates
+    from unseen.studies.results import TidyFile, tidy_row
+    from unseen.studies.study import find_study
+    from unseen.studies.sweep import check_plan, plan_study
+    from unseen.studies.sweep import sweep as sweep_events
+    from unseen.views.study_progress import StudyDisplay
+
+    if address is not None and engine != "dask":
+        raise SettingError("address", address, "is a Dask scheduler's; say --engine dask as well")
+    if jobs is not None and jobs < 1:
+        raise SettingError("jobs", jobs, "must be at least 1")
+    if output is not None and output.suffix != ".csv":
+        raise SettingError("output", output, "must be a .csv file")
+    plan = plan_study(find_study(study), runs_dir)
+    if dry_run:
+        _foretell(plan, jobs)
+        return 0
+    path = output or runs_dir / f"{plan.study.name}.csv"
+    signal.signal(signal.SIGTERM, stop_as_interrupted)
+    workers = (
+        _local(plan, jobs)
+        if engine == "local"
+        else _dask(runs_dir, address, jobs, allow_versions=allow_versions)
+    )
+    try:
+        check_plan(plan, workers)
+        display = StudyDisplay(plan, known_rates(plan), workers.slots, stderr_console, quiet=quiet)
+        events, file, before = sweep_events(plan, workers), None, []
+        for fold in display.follow(events):
+            if fold.was_done:
+                before.append(tidy_row(fold))
+                continue
+            file = file or TidyFile(path, before)
+            file.add(tidy_row(fold))
+        file = file or TidyFile(path, before)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        workers.shutdown(wait=False)
+        say(f"stopped; what was finished is in {runs_dir}. The same command goes on from there.")
+        raise
+    except BaseException:
+        workers.shutdown(wait=False)
+        raise
+    workers.shutdown()
+    emit(f"Results: {file.as_parquet() or file.path}")
+    failed = _failures(display.tally)
+    if report:
+        emit(f"Report: {_report(plan, path.with_suffix('.html'), failed)}")
+    for line in failed:
+        say(line)
+    return 1 if display.tally.failed else 0
+
+
+def _local(plan: "Plan", jobs: int | None) -> "Engine":
+    from unseen.experiments.engine import LocalProcesses, available_cores
+
+    runs = [*plan.runs.values()]
+    threads = max(run.experiment.threads for run in runs)
+    jobs = jobs or max(1, available_cores() // threads)
+    return LocalProcesses(jobs, runs[0].experiment.problem.symbols)
+
+
+def _dask(
+    runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
+) -> "Engine":
+    from unseen.experiments.dask_engine import DaskWorkers
+    from unseen.views.words import format_count
+
+    workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
+    count, sharing = len(workers.workers), sum(e.shares_disk for e in workers.workers.values())
+    shared = {0: "none shares", count: "all share"}.get(sharing, f"{sharing} share")
+    how = "folds are sent to this process" if sharing == 0 else "folds are saved where they run"
+    say(f"{format_count(count, 'worker')}, {shared} the disk of {runs_dir}: {how}")
+    return workers
+
+
+def _foretell(plan: "Plan", jobs: int | None) -> None:
+    """Say what a study would run, and how long that takes on this machine."""
+    from unseen.studies.calibration import calibrate, known_rates
+    from unseen.views.study_progress import format_duration
+    from unseen.views.study_tables import plan_table
+    from unseen.views.words import format_count
+
+    emit(plan_table(plan))
+    if not plan.missing:
+        return
+    rates = known_rates(plan)
+    workers = _local(plan, jobs)
+    try:
+        for model in calibrate(plan, workers, rates):
+            say(f"trying {model} for some seconds")
+    except BaseException:
+        workers.shutdown(wait=False)
+        raise
+    workers.shutdown()
+    hours = sum(map(rates.seconds, plan.missing)) / workers.slots
+    at_once = format_count(workers.slots, "fold")
+    emit(f"About {format_duration(hours)} on this machine, {at_once} at a time.")
+
+
+def _failures(tally: "Tally") -> list[str]:
+    """What failed, and what was left to others, a line each."""
+    from unseen.studies.sweep import failures
+    from unseen.views.words import format_count
+
+    lines = []
+    if tally.left:
+        lines.append(
+            f"run by other processes, and left to them: {format_count(tally.left, 'fold')}"
+        )
+    for error, count in failures(tally):
+        first = next(each for each in tally.failed if each.error == error)
+        more = f" and {count - 1} more" if count > 1 else ""
+        lines.append(f"{first.folder.path.name} fold {first.fold}{more} failed: {error}")
+    if tally.failed:
+        whole = format_count(len(tally.failed), "fold")
+        lines.append(f"{whole} failed; the same command tries them again")
+    return lines
+
+
+def _report(plan: "Plan", path: Path, failed: list[str]) -> Path:
+    """Write the page of a study, and those of its runs that have none of all their folds."""
+    from unseen.api import Run
+    from unseen.studies.sweep import plan_study
+    from unseen.views.study_report import write_study_report
+
+    plan = plan_study(plan.study, next(iter(plan.runs)).path.parent)
+    for folder in (folder for folder in plan.runs if plan.done[folder]):
+        if folder.report_is_behind():
+            try:
+                Run(folder).report()
+            except Exception as error:  # that it cannot be written is no fault of the study
+                say(f"the report of {folder.label} is not written: {error}")
+    return write_study_report(plan, path, failed)

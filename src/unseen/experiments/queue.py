@@ -1,0 +1,108 @@
+"""Folds on their way through an engine: some at a time, and tried again where a worker died."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from unseen.errors import CheckpointError, UnseenError
+from unseen.experiments.engine import ConnectionLostError, Engine, WorkerDiedError
+from unseen.experiments.events import Note
+from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.worker import complete_fold
+
+DEATHS_WITHOUT_PROGRESS = 5
+
+
+@dataclass(frozen=True)
+class FoldTask:
+    """A fold to be run."""
+
+    folder: RunFolder
+    experiment: Experiment
+    fold: int
+
+
+# what has become of a fold: done, left to a process that holds it, failed, or tried again
+Ending = FoldResult | Literal["left"] | Exception | Note
+
+
+class FoldQueue:
+    """The folds that an engine is given, at most two for each of its slots at a time."""
+
+    def __init__(
+        self,
+        engine: Executor,
+        tasks: Iterable[FoldTask],
+        prepare: Callable[[FoldTask], None] = lambda task: None,
+    ) -> None:
+        """`prepare` is called with each fold before the engine gets it."""
+        self.waiting = deque(tasks)
+        self.running: dict[Future[FoldResult | None], FoldTask] = {}
+        self._engine, self._prepare = engine, prepare
+        # by run, by fold and by how far it had come
+        self._deaths: Counter[tuple[Path, int, int]] = Counter()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything left to do."""
+        return bool(self.waiting or self.running)
+
+    def advance(self, seconds: float) -> list[tuple[FoldTask, Ending]]:
+        """Wait so long at the most for folds to end, and hand out the next."""
+        self._fill()
+        ended, _ = wait(self.running, timeout=seconds, return_when=FIRST_COMPLETED)
+        tasks = {future: self.running.pop(future) for future in [*self.running] if future in ended}
+        endings = [(task, self._ending(future, task)) for future, task in tasks.items()]
+        self.waiting.extendleft(task for task, end in endings if isinstance(end, Note))
+        self._fill()
+        return endings
+
+    def _fill(self) -> None:
+        # an executor of somebody else's does not say how many it takes
+        most = 2 * self._engine.slots if isinstance(self._engine, Engine) else len(self.waiting)
+        while self.waiting and len(self.running) < max(most, 1):
+            task = self.waiting.popleft()
+            self.running[self._submit(task)] = task
+
+    def _submit(self, task: FoldTask) -> Future[FoldResult | None]:
+        arguments = (task.folder.path, task.experiment, task.fold)
+        try:
+            self._prepare(task)
+        except UnseenError as error:
+            refused: Future[FoldResult | None] = Future()
+            refused.set_exception(error)
+            return refused
+        if isinstance(self._engine, Engine):
+            return self._engine.submit_fold(*arguments)
+        return self._engine.submit(complete_fold, *arguments)
+
+    def _ending(self, future: Future[FoldResult | None], task: FoldTask) -> Ending:
+        fold, folder = task.fold, task.folder
+        try:
+            return future.result() or "left"
+        except CheckpointError as error:  # its hash was right, but it is of no use
+            folder.tidy(fold)
+            return Note("fold damaged", fold, {"path": str(folder.path), "fault": str(error)})
+        except ConnectionLostError:
+            return Note("scheduler gone", fold)
+        except WorkerDiedError as dead:
+            return self._after_death(task, dead)
+        except Exception as error:
+            return error
+
+    def _after_death(self, task: FoldTask, dead: WorkerDiedError) -> Ending:
+        if not dead.was_killed:
+            return UnseenError(f"fold {task.fold} was not finished: {dead}")
+        progress = task.folder.progress(task.fold)
+        death = task.folder.path, task.fold, progress.epochs_done if progress else 0
+        self._deaths[death] += dead.deaths
+        if self._deaths[death] >= DEATHS_WITHOUT_PROGRESS:
+            return UnseenError(
+                f"the process of fold {task.fold} was killed {self._deaths[death]} times without "
+                "finishing another epoch; is memory short? Fewer folds at once need less"
+            )
+        return Note("worker died", task.fold)

@@ -1,0 +1,1 @@
+"""What is varied: studies of many runs."""

@@ -1,0 +1,62 @@
+"""The results of a study as one tidy file: a row a fold, a column a setting or a metric."""
+
+import csv
+import importlib.util
+import io
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import printable
+from unseen.experiments.experiment import SETTINGS, setting_value
+from unseen.files import append_line, make_folder, write_whole
+from unseen.insight.statistics import measures_of
+from unseen.learning.metrics import METRICS
+from unseen.studies.sweep import StudyFold
+
+BEFORE = ("run", "preset", *SETTINGS, "fold", "state")
+AFTER = (*METRICS, "seconds", "parameters", "error")
+COLUMNS = (*BEFORE, *AFTER)
+
+
+def tidy_row(fold: StudyFold) -> dict[str, Any]:
+    """A fold of a study as a row; what it has no value for is None."""
+    experiment = fold.run.experiment
+    settings = {name: setting_value(experiment, name) for name in SETTINGS}
+    if experiment.problem.unseen_list:
+        settings["split"] = "listed"
+    row = {"run": fold.folder.path.name, "preset": experiment.name, **settings, "fold": fold.fold}
+    if fold.result is None:
+        return row | {"state": "failed" if fold.error else "elsewhere", "error": fold.error or None}
+    measured = {**measures_of(fold.result), "parameters": fold.result.parameters}
+    return row | {"state": "done", **measured}
+
+
+class TidyFile:
+    """A CSV file that grows with a study; it is written anew by each sweep of the study."""
+
+    def __init__(self, path: Path, rows: Iterable[Mapping[str, Any]] = ()) -> None:
+        self.path = path
+        make_folder(path.parent)
+        write_whole(path, csv_lines([dict(zip(COLUMNS, COLUMNS, strict=True)), *rows]))
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        append_line(self.path, csv_lines([row]))
+
+    def as_parquet(self) -> Path | None:
+        """Write the same as Parquet, where pyarrow is installed; returns where it is."""
+        if importlib.util.find_spec("pyarrow") is None:
+            return None
+        parquet, read = (importlib.import_module(f"pyarrow.{name}") for name in ("parquet", "csv"))
+        path = self.path.with_suffix(".parquet")
+        parquet.write_table(read.read_csv(self.path), path)
+        return path
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    for row in rows:
+        cells = (row.get(name) for name in COLUMNS)
+        writer.writerow([printable(each) if isinstance(each, str) else each for each in cells])
+    return file.getvalue().encode()

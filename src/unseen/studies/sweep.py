@@ -1,0 +1,193 @@
+"""A study brought to its results: what is done is found, the rest goes through an engine."""
+
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from unseen.errors import UnseenError, first_line
+from unseen.experiments.checks import check_device, check_network
+from unseen.experiments.engine import LocalProcesses
+from unseen.experiments.events import Note
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.posing import pose
+from unseen.experiments.queue import FoldQueue, FoldTask
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.session import sweep as sweep_leftovers
+from unseen.learning.models import is_own
+from unseen.studies.study import Study, StudyRun
+
+POLL_SECONDS = 0.2
+SECONDS_BEFORE_ANOTHER_LOOK = 1.0  # at folds that other processes held
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study in a runs folder: its runs, and the folds of them that are done."""
+
+    study: Study
+    runs: Mapping[RunFolder, StudyRun]
+    done: Mapping[RunFolder, Mapping[int, FoldResult]]
+
+    @cached_property
+    def missing(self) -> list[FoldTask]:
+        """The folds that are still to be run, in the order of the study."""
+        return [
+            FoldTask(folder, run.experiment, fold)
+            for folder, run in self.runs.items()
+            for fold in run.folds
+            if fold not in self.done[folder]
+        ]
+
+    @cached_property
+    def fold_count(self) -> int:
+        return sum(len(run.folds) for run in self.runs.values())
+
+    @property
+    def done_count(self) -> int:
+        return self.fold_count - len(self.missing)
+
+
+@dataclass(frozen=True)
+class StudyFold:
+    """A fold of a study has come to an end: its result, or why it has none."""
+
+    folder: RunFolder
+    run: StudyRun
+    fold: int
+    result: FoldResult | None
+    error: str = ""
+    was_done: bool = False  # before this sweep
+
+
+@dataclass(frozen=True)
+class StudyNote:
+    """Something to tell a person about a run."""
+
+    folder: RunFolder
+    note: Note
+
+
+@dataclass(frozen=True)
+class Working:
+    """The study goes on; these folds are with the engine."""
+
+    running: tuple[FoldTask, ...]
+    waiting: int
+
+
+StudyEvent = StudyFold | StudyNote | Working
+
+
+@dataclass
+class Tally:
+    """How far a sweep has come."""
+
+    whole: int
+    done: int = 0
+    failed: list[StudyFold] = field(default_factory=list)
+    left: int = 0  # to other processes
+
+    def count(self, fold: StudyFold) -> None:
+        if fold.result is not None:
+            self.done += 1
+        elif fold.error:
+            self.failed.append(fold)
+        else:
+            self.left += 1
+
+
+def plan_study(study: Study, runs_dir: Path) -> Plan:
+    """Find what is done of a study; nothing is written.
+
+    A result counts if its record is whole: nothing else of a fold is used by a study.
+    """
+    runs = study.by_folder(runs_dir)
+    done = {}
+    for folder, run in runs.items():
+        results = folder.results(thorough=False)[0] if folder.is_there() else []
+        done[folder] = {each.fold: each for each in results if each.fold in run.folds}
+    return Plan(study, runs, done)
+
+
+def check_plan(plan: Plan, engine: Executor) -> None:
+    """Refuse what cannot work before anything is run: devices that are not there, and networks.
+
+    A network of one's own is not tried here; a fold of it that fails is one that failed.
+    """
+    tried = set()
+    for run in plan.runs.values():
+        problem, model = run.experiment.problem, run.experiment.training.model
+        kind = run.experiment.device, model, problem.symbols, problem.length
+        if kind not in tried and not is_own(model):
+            tried.add(kind)
+            if isinstance(engine, LocalProcesses):  # else it is the workers' matter
+                check_device(run.experiment.device)
+            [*check_network(run.experiment, pose(problem), run.folds, engine)]
+
+
+def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
+    """Run what is missing of a study, and yield every fold of it: first those that were done.
+
+    A fold that fails is recorded as failed, and the others go on. Closing the generator, or an
+    error within it, stops the engine at once; what was saved stays.
+    """
+    for folder, run in plan.runs.items():
+        for fold, result in plan.done[folder].items():
+            yield StudyFold(folder, run, fold, result, was_done=True)
+    begun: set[RunFolder] = set()
+
+    def begin(task: FoldTask) -> None:
+        if task.folder not in begun:
+            task.folder.create(task.experiment)
+            begun.add(task.folder)
+
+    queue = FoldQueue(engine, plan.missing, begin)
+    try:
+        left = yield from _run(plan, queue)
+        if left:  # whoever held these may have died since, or have finished them
+            time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
+            queue = FoldQueue(engine, left, begin)
+            for task in (yield from _run(plan, queue)):
+                yield StudyFold(task.folder, plan.runs[task.folder], task.fold, None)
+    except BaseException:
+        running = [*queue.running.values()]
+        engine.shutdown(wait=False)
+        for task in running:
+            sweep_leftovers(task.folder, [task.fold])
+        raise
+
+
+def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldTask]]:
+    left = []
+    while queue:
+        for task, end in queue.advance(POLL_SECONDS):
+            folder, run = task.folder, plan.runs[task.folder]
+            if isinstance(end, FoldResult):
+                yield StudyFold(folder, run, task.fold, end)
+            elif isinstance(end, Note):
+                yield StudyNote(folder, end)
+            elif isinstance(end, Exception):
+                yield StudyFold(folder, run, task.fold, None, _recorded(task, end))
+            else:
+                left.append(task)
+        yield Working(tuple(queue.running.values()), len(queue.waiting))
+    return left
+
+
+def _recorded(task: FoldTask, error: Exception) -> str:
+    """What a fold failed with, in a line; all of it is kept in its folder where that can be."""
+    with suppress(UnseenError):  # a disk that is full, which may well be why it failed
+        task.folder.record_failure(task.fold, str(error))
+    if isinstance(error, UnseenError):
+        return str(error)
+    return str(error).strip().splitlines()[-1] if str(error).strip() else first_line(error)
+
+
+def failures(tally: Tally) -> Iterator[tuple[str, int]]:
+    """What folds failed with, and how many with the same."""
+    yield from Counter(each.error for each in tally.failed).most_common()

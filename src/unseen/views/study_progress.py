@@ -1,0 +1,130 @@
+"""A study as it goes on: a live table where there is a terminal, else a line for each fold."""
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from unseen.errors import printable
+from unseen.experiments.differences import differences
+from unseen.experiments.queue import FoldTask
+from unseen.experiments.run_folder import RunFolder
+from unseen.learning.metrics import METRICS
+from unseen.studies.calibration import Rates
+from unseen.studies.sweep import Plan, StudyEvent, StudyFold, StudyNote, Tally, Working
+from unseen.views.progress import format_note
+from unseen.views.repeat_command import as_typed
+from unseen.views.tables import console_table, format_measure
+from unseen.views.words import format_count
+
+LAST_SHOWN = 5  # folds that ended
+
+
+@dataclass
+class StudyDisplay:
+    """What a person sees of a study while it runs."""
+
+    plan: Plan
+    rates: Rates
+    slots: int
+    console: Console
+    quiet: bool = False
+    tally: Tally = field(init=False)
+    names: dict[RunFolder, str] = field(init=False)
+    last: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_SHOWN))
+    started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.tally = Tally(self.plan.fold_count)
+        self.names = run_names(self.plan)
+        self.costs = {
+            (task.folder, task.fold): self.rates.seconds(task) for task in self.plan.missing
+        }
+
+    def follow(self, events: Iterator[StudyEvent]) -> Iterator[StudyFold]:
+        """Show a sweep to its end, and hand on its folds."""
+        live = Live(console=self.console, transient=True, auto_refresh=False)
+        shown = self.console.is_terminal and not self.quiet
+        with closing(events), live if shown else _nothing():  # type: ignore[type-var]
+            for event in events:
+                if isinstance(event, StudyFold):
+                    self.count(event)
+                    yield event
+                elif isinstance(event, StudyNote) and not self.quiet:
+                    for text, _ in format_note(event.note):
+                        self.tell(f"{self.names[event.folder]}: {text}")
+                elif isinstance(event, Working) and shown:
+                    live.update(self.table(event), refresh=True)
+
+    def count(self, fold: StudyFold) -> None:
+        self.tally.count(fold)
+        if fold.was_done:
+            return
+        self.costs.pop((fold.folder, fold.fold), None)
+        if fold.result is not None:
+            self.rates.learn(fold.run.experiment, fold.fold, fold.result.seconds)
+        said = self.format_fold(fold)
+        self.last.append(said)
+        if not self.quiet and not self.console.is_terminal:
+            ended = self.tally.done + len(self.tally.failed) + self.tally.left
+            self.tell(f"{ended} of {self.tally.whole}: {said}")
+
+    def tell(self, text: str) -> None:
+        self.console.print(Text(printable(text)), soft_wrap=True)
+
+    def format_fold(self, fold: StudyFold) -> str:
+        name = f"{self.names[fold.folder]} fold {fold.fold}"
+        if fold.result is None:
+            return f"{name} failed: {fold.error}" if fold.error else f"{name} is run elsewhere"
+        right = format_measure(METRICS["rounded"], fold.result.measures.get("rounded"))
+        return f"{name}: {right} right, {fold.result.seconds:.1f} s"
+
+    def table(self, working: Working) -> RenderableType:
+        table = console_table()
+        for heading in ("run", "fold", "epoch"):
+            table.add_column(heading, justify="left" if heading == "run" else "right")
+        for task in working.running:
+            if (so_far := progress_of(task)) is not None:
+                epochs = f"{so_far:.1f} of {task.experiment.training.epochs}"
+                table.add_row(Text(self.names[task.folder]), str(task.fold), epochs)
+        return Group(table, *map(Text, self.last), Text(self.headline(), style="bold"))
+
+    def headline(self) -> str:
+        tally = self.tally
+        failed = f", {len(tally.failed)} failed" if tally.failed else ""
+        left = format_duration(sum(self.costs.values()) / max(self.slots, 1))
+        return f"{tally.done} of {format_count(tally.whole, 'fold')} done{failed}; {left} left"
+
+
+class _nothing:  # noqa: N801
+    def __enter__(self) -> None: ...
+    def __exit__(self, *fault: object) -> None: ...
+
+
+def progress_of(task: FoldTask) -> float | None:
+    """The epochs that a fold has come to; None if it has not begun."""
+    progress = task.folder.progress(task.fold)
+    return None if progress is None else progress.epochs
+
+
+def run_names(plan: Plan) -> dict[RunFolder, str]:
+    """Each run of a study by its preset and the settings that not all of them have."""
+    apart = differences([run.experiment for run in plan.runs.values()])[0]
+    return {
+        folder: printable(" ".join([run.experiment.name, *([said] if said else [])]))
+        for (folder, run), said in zip(plan.runs.items(), as_typed(apart), strict=True)
+    }
+
+
+def format_duration(seconds: float) -> str:
+    """Seconds as people say them: 40 seconds, 12 minutes, 3.5 hours."""
+    if seconds < 90:
+        return format_count(round(seconds), "second")
+    if seconds < 5400:
+        return format_count(round(seconds / 60), "minute")
+    return f"{seconds / 3600:.1f} hours"

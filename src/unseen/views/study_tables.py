@@ -1,0 +1,21 @@
+"""A study as tables: what it runs, and what came out."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from unseen.studies.sweep import Plan
+from unseen.views.study_progress import run_names
+from unseen.views.tables import console_table
+from unseen.views.words import format_count
+
+
+def plan_table(plan: Plan) -> RenderableType:
+    """Every run of a study with its folds, and how many of them are done."""
+    table = console_table()
+    for heading in ("run", "folds", "done"):
+        table.add_column(heading, justify="left" if heading == "run" else "right", overflow="fold")
+    for folder, name in run_names(plan).items():
+        table.add_row(Text(name), str(len(plan.runs[folder].folds)), str(len(plan.done[folder])))
+    counts = f"{format_count(len(plan.runs), 'run')}, {format_count(plan.fold_count, 'fold')}"
+    about = [Text(plan.study.about)] if plan.study.about else []
+    return Group(*about, table, Text(f"{counts}; {plan.done_count} done."))

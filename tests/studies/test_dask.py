@@ -1,0 +1,271 @@
+"""A real scheduler and two real workers, as processes on loopback."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import unseen
+
+from unseen.errors import UnseenError
+from unseen.experiments.dask_engine import DaskWorkers, refuse_other_versions
+from unseen.experiments.engine import LocalProcesses
+from unseen.experiments.queue import FoldQueue, FoldTask
+from unseen.studies.study import read_study
+from unseen.studies.sweep import StudyFold, StudyNote, plan_study, sweep
+
+pytest.importorskip("distributed")
+
+STUDY = """\
+preset = "fast"
+[settings]
+samples = 2
+test-samples = 2
+batch-size = 32
+watched-samples = 10
+folds = "1-3"
+epochs = {epochs}
+[vary]
+seed = [0]
+"""
+
+
+def wait_until(holds, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+class Cluster:
+    """A scheduler and workers; `shared` says whether workers see the folder of the client."""
+
+    def __init__(self, folder: Path, *, workers: int = 2) -> None:
+        self.folder, self.count, self.port = folder, workers, free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.processes: list[subprocess.Popen] = []
+
+    def start(self, *words: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "dask", *words]
+        log = (self.folder / "dask.log").open("ab")
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
+        log.close()
+        self.processes.append(process)
+        return process
+
+    def start_scheduler(self) -> None:
+        self.scheduler = self.start(
+            *("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        )
+
+    def start_worker(self) -> subprocess.Popen:
+        words = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--host", "127.0.0.1")
+        return self.start("worker", self.address, *words)
+
+    def __enter__(self) -> "Cluster":
+        self.start_scheduler()
+        self.workers = [self.start_worker() for _ in range(self.count)]
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        family = {
+            child
+            for process in self.processes
+            if process.poll() is None
+            for child in psutil.Process(process.pid).children(recursive=True)
+        }
+        for process in self.processes:
+            with suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+        _, alive = psutil.wait_procs(family, timeout=30)
+        assert not alive, "folds outlived their workers"
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def planned(tmp_path: Path, runs: str, epochs: int = 1):
+    path = tmp_path / "mine.toml"
+    path.write_text(STUDY.format(epochs=epochs))
+    return plan_study(read_study(path), tmp_path / runs)
+
+
+def contents(plan) -> dict:
+    """What folds left, without the seconds that they took."""
+    return {
+        (folder.path.name, fold): (
+            folder.weights(fold),
+            folder.result(fold).model_copy(update={"seconds": 0.0}).model_dump_json(),
+            [(each.epochs, each.unseen) for each in folder.measurements(fold).read()],
+        )
+        for folder, run in plan.runs.items()
+        for fold in run.folds
+    }
+
+
+@pytest.fixture(scope="module")
+def local_contents(tmp_path_factory):
+    """By epochs, what local processes come to."""
+    known = {}
+
+    def run(epochs):
+        if epochs not in known:
+            plan = planned(tmp_path_factory.mktemp("local"), "runs", epochs)
+            with LocalProcesses(2) as engine:
+                [*sweep(plan, engine)]
+            known[epochs] = contents(plan)
+        return known[epochs]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_dask_workers_come_to_the_same_bits_with_a_shared_disk_and_without(
+    tmp_path, cluster, local_contents, shared
+):
+    plan = planned(tmp_path, "runs")
+    with DaskWorkers(tmp_path / "runs", cluster.address) as engine:
+        assert all(facts.shares_disk for facts in engine.workers.values())
+        if not shared:  # as if the workers had another disk: the mark that they look for is gone
+            engine._mark.path.unlink()
+        folds = [each for each in sweep(plan, engine) if isinstance(each, StudyFold)]
+        assert not [each.error for each in folds if each.error]
+    assert contents(plan) == local_contents(1)
+    assert not [*(tmp_path / "runs").glob(".shared*")]
+
+
+def test_a_fold_of_symbols_that_a_worker_has_not_fails_alone(tmp_path, cluster):
+    plan = planned(tmp_path, "runs")
+    with DaskWorkers(tmp_path / "runs", cluster.address) as engine:
+        task = plan.missing[0]
+        gone = task.experiment.model_copy(
+            update={"training": task.experiment.training.model_copy(update={"model": "no.py:No"})}
+        )
+        with pytest.raises(UnseenError, match=r"no\.py"):
+            engine.submit_fold(task.folder.path, gone, 1).result()
+        assert engine.submit(pow, 2, 5).result() == 32
+        with pytest.raises(UnseenError, match=r"SHA-256 .* there, .* here"):
+            engine._send(lambda each: each, "mnist", *_wrong_sums(task, engine)).result()
+
+
+def _wrong_sums(task: FoldTask, engine: DaskWorkers):
+    from unseen.experiments.dask_engine import complete_fold_anywhere
+    from unseen.experiments.experiment import ContentSums
+
+    sums = ContentSums("f" * 64, "")
+    return complete_fold_anywhere, task.folder.path, task.experiment, 1, sums, engine._mark
+
+
+def test_other_versions_are_refused_with_both_named():
+    ours = {"torch": "2.13.0", "numpy": "2.0"}
+    refuse_other_versions(ours, ours, "tcp://a")
+    refuse_other_versions(None, {}, "tcp://a")
+    with pytest.raises(
+        UnseenError, match=r"tcp://a has torch 2\.6\.0, and this machine torch 2\.13"
+    ):
+        refuse_other_versions(ours, ours | {"torch": "2.6.0"}, "tcp://a")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_worker_that_is_killed_costs_no_fold(tmp_path, local_contents, shared):
+    plan = planned(tmp_path, "runs", epochs=12)
+    with (
+        Cluster(tmp_path) as cluster,
+        DaskWorkers(tmp_path / "runs", cluster.address) as engine,
+    ):
+        wait_until(lambda: engine.slots == 2)
+        if not shared:
+            engine._mark.path.unlink()
+        killed, events = False, []
+        for event in sweep(plan, engine):
+            events.append(event)
+            if engine._starts and not killed:
+                family = psutil.Process(cluster.workers[0].pid).children(recursive=True)
+                cluster.workers[0].kill()
+                killed = True
+                _, alive = psutil.wait_procs(family, timeout=30)
+                assert not alive
+        assert not [each.error for each in events if isinstance(each, StudyFold) and each.error]
+    assert contents(plan) == local_contents(12)
+
+
+def test_a_scheduler_that_comes_back_is_waited_for(tmp_path, local_contents):
+    plan = planned(tmp_path, "runs", epochs=12)
+    with (
+        Cluster(tmp_path) as cluster,
+        DaskWorkers(tmp_path / "runs", cluster.address) as engine,
+    ):
+        killed, events = False, []
+        for event in sweep(plan, engine):
+            events.append(event)
+            if not killed and any(folder.progress(1) for folder in plan.runs):
+                killed = True
+                cluster.scheduler.kill()
+                cluster.scheduler.wait()
+                for worker in cluster.workers:
+                    worker.wait(60)  # they end when they have lost it
+                cluster.start_scheduler()
+                cluster.start_worker()
+        assert [each for each in events if isinstance(each, StudyNote)]
+        assert not [each.error for each in events if isinstance(each, StudyFold) and each.error]
+    assert contents(plan) == local_contents(12)
+
+
+def test_a_scheduler_that_stays_away_is_said_clearly(tmp_path):
+    with Cluster(tmp_path, workers=1) as cluster:
+        engine = DaskWorkers(tmp_path / "runs", cluster.address)
+        engine._client._timeout = 2
+        plan = planned(tmp_path, "runs", epochs=200)
+        for folder, run in plan.runs.items():
+            folder.create(run.experiment)
+        queue = FoldQueue(engine, plan.missing)
+        queue.advance(0.1)
+        cluster.scheduler.kill()
+        said = r"scheduler at tcp.* is gone.* the same command goes"
+        with pytest.raises(UnseenError, match=said):
+            [queue.advance(0.1) for _ in range(2_000)]
+        engine.shutdown(wait=False)
+
+
+def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_contents):
+    (tmp_path / "mine.toml").write_text(STUDY.format(epochs=12))
+    with Cluster(tmp_path) as cluster:
+        command = ("sweep", "mine.toml", "--engine", "dask", "--address", cluster.address)
+        client = subprocess.Popen(
+            [sys.executable, "-m", "unseen", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
+        )
+        plan = planned(tmp_path, "runs", epochs=12)
+        wait_until(lambda: any(folder.progress(1) for folder in plan.runs))
+        os.kill(client.pid, signal.SIGKILL)
+        client.wait()
+        held = [(folder, fold) for folder in plan.runs for fold in (1, 2, 3)]
+        wait_until(lambda: not any(folder.is_held(fold) for folder, fold in held))
+        # they were stopped on their way, not finished
+        assert len(plan_study(plan.study, tmp_path / "runs").missing) == 3
+        ended = unseen(*command, cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        assert "2 workers, all share the disk" in ended.stderr
+    assert contents(plan) == local_contents(12)
+
+
+def test_nobody_at_an_address_is_said_clearly(tmp_path, monkeypatch):
+    monkeypatch.setattr("unseen.experiments.dask_engine.FIRST_CONNECTION_SECONDS", 1)
+    with pytest.raises(UnseenError, match=r"no Dask scheduler answers at tcp://127\.0"):
+        DaskWorkers(tmp_path, f"tcp://127.0.0.1:{free_port()}")

@@ -1,0 +1,179 @@
+import csv
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from fake_engine import FakeEngine
+from made_up_runs import made_up_run
+
+from unseen.errors import UnseenError
+from unseen.experiments.engine import WorkerDiedError
+from unseen.experiments.presets import fast
+from unseen.studies.calibration import Rates, calibrate, fold_passes, known_rates
+from unseen.studies.results import COLUMNS, TidyFile, tidy_row
+from unseen.studies.study import read_study
+from unseen.studies.sweep import StudyFold, StudyNote, Tally, Working, plan_study, sweep
+
+SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
+
+
+def planned(tmp_path: Path, text: str):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return plan_study(read_study(path), tmp_path / "runs")
+
+
+def swept(plan, engine):
+    events = [*sweep(plan, engine)]
+    return [each for each in events if isinstance(each, StudyFold)], events
+
+
+def test_every_fold_of_every_run_goes_through_one_engine(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-3'\n[vary]\nseed = [0, 1]\n")
+    engine = FakeEngine()
+    folds, events = swept(plan, engine)
+    assert {(each.run.experiment.seed, each.fold) for each in folds} == {
+        (seed, fold) for seed in (0, 1) for fold in (1, 2, 3)
+    }
+    assert {*engine.submitted.values()} == {1}
+    assert all(folder.experiment() for folder in plan.runs)
+    most = max(len(each.running) for each in events if isinstance(each, Working))
+    assert most <= 2 * engine.slots
+
+
+def test_what_is_done_is_never_run_again_and_what_is_done_elsewhere_is_found(tmp_path):
+    experiment = fast().vary(samples=5, test_samples=5, seed=1)
+    made_up_run(tmp_path / "runs", experiment, folds=[2])  # as `unseen run` leaves it
+    plan = planned(tmp_path, SMALL + "folds = '1-3'\n[vary]\nseed = [0, 1]\n")
+    assert (plan.fold_count, plan.done_count, len(plan.missing)) == (6, 1, 5)
+    engine = FakeEngine()
+    folds, _ = swept(plan, engine)
+    assert [(each.run.experiment.seed, each.fold) for each in folds if each.was_done] == [(1, 2)]
+    assert len(engine.submitted) == 5
+
+
+def test_a_fold_that_fails_is_recorded_and_the_others_go_on(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
+    faults = {(0, 1): (UnseenError("no space left"), 9), (0, 3): (RuntimeError("a\nKeyError"), 9)}
+    folds, _ = swept(plan, FakeEngine(faults))
+    errors = {each.fold: each.error for each in folds}
+    assert errors == {1: "no space left", 2: "", 3: "KeyError"}
+    (folder,) = plan.runs
+    assert (folder.path / "folds/01/failure.txt").read_text() == "no space left\n"
+    folder.tidy(1)
+    assert not (folder.path / "folds/01/failure.txt").exists()
+    tally = Tally(3)
+    [tally.count(each) for each in folds]
+    assert (tally.done, len(tally.failed)) == (1, 2)
+
+
+@pytest.mark.parametrize(("times", "ends"), [(4, True), (5, False)])
+def test_a_fold_whose_worker_dies_is_tried_up_to_five_times(tmp_path, times, ends):
+    plan = planned(tmp_path, SMALL + "folds = '1-2'\n")
+    engine = FakeEngine({(0, 2): (WorkerDiedError(None), times)})
+    folds, events = swept(plan, engine)
+    assert len([each for each in events if isinstance(each, StudyNote)]) == 4
+    (second,) = [each for each in folds if each.fold == 2]
+    assert (second.result is not None) == ends
+    assert ends or "was killed 5 times" in second.error
+
+
+def test_no_fold_is_blamed_for_a_death_beside_it(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = 1\n")
+    folds, _ = swept(plan, FakeEngine({(0, 1): (WorkerDiedError(None, deaths=0), 30)}))
+    assert folds[0].result is not None
+
+
+def test_a_fold_that_another_process_holds_is_left_to_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("unseen.studies.sweep.SECONDS_BEFORE_ANOTHER_LOOK", 0)
+    plan = planned(tmp_path, SMALL + "folds = '1-2'\n")
+    engine = FakeEngine({(0, 1): ("left", -1)})
+    folds, _ = swept(plan, engine)
+    left = [each for each in folds if each.result is None]
+    assert [(each.fold, each.error) for each in left] == [(1, "")]
+    assert {fold: count for (_, fold), count in engine.submitted.items()} == {1: 2, 2: 1}
+
+
+def test_closing_a_sweep_stops_its_engine(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
+    engine = FakeEngine()
+    events = sweep(plan, engine)
+    next(events)
+    events.close()
+    assert engine.closed
+
+
+def test_results_are_a_tidy_file(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-2'\n[vary]\nunseen = [10, 20]\n")
+    engine = FakeEngine({(0, 2): (UnseenError('a "fault", with signs\nin it'), 9)})
+    file = TidyFile(tmp_path / "a/mine.csv")
+    for fold in swept(plan, engine)[0]:
+        file.add(tidy_row(fold))
+    rows = [*csv.DictReader(file.path.read_text().splitlines())]
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == 4
+    assert {(row["unseen"], row["fold"], row["state"]) for row in rows} == {
+        (unseen, fold, {"1": "done", "2": "failed"}[fold])
+        for unseen in ("10", "20")
+        for fold in ("1", "2")
+    }
+    assert rows[0]["rounded"] == "0.5"
+    assert {row["error"] for row in rows} == {"", 'a "fault", with signs\\nin it'}
+
+
+def test_seconds_are_told_from_folds_that_are_done(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
+    rates = known_rates(plan)
+    assert rates.seconds(plan.missing[0]) == 0
+    rates.learn(plan.missing[0].experiment, 1, 10.0)
+    assert rates.seconds(plan.missing[0]) == pytest.approx(10)
+    assert not [*calibrate(plan, FakeEngine(), rates)]
+    twice = fast().vary(samples=10, test_samples=5)
+    assert 1 < fold_passes(twice, 1) / fold_passes(plan.missing[0].experiment, 1) < 2
+
+
+def test_baselines_are_not_tried(tmp_path):
+    plan = planned(tmp_path, 'preset = "mean"\n')
+    rates = Rates()
+    assert not [*calibrate(plan, FakeEngine(), rates)]
+    assert rates.seconds(plan.missing[0]) == pytest.approx(1)
+
+
+def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
+    """The bookkeeping alone; the limit of a minute is for 10,000 folds."""
+    seeds = ", ".join(map(str, range(100)))
+    text = (
+        SMALL
+        + f"folds = '1-10'\n[vary]\nseed = [{seeds}]\nepochs = [1, 2, 3, 4, 5]\nunseen = [10, 9]\n"
+    )
+    started = time.perf_counter()
+    plan = planned(tmp_path, text)
+    assert plan.fold_count == 10_000
+    file, before, count = TidyFile(tmp_path / "mine.csv"), 0, 0
+    for event in sweep(plan, FakeEngine()):
+        if isinstance(event, StudyFold):
+            file.add(tidy_row(event))
+            count += 1
+            before = before or (psutil.Process().memory_info().rss if count == 2_000 else 0)
+    assert count == 10_000
+    assert time.perf_counter() - started < 60
+    assert psutil.Process().memory_info().rss - before < 50e6
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_study_that_is_stopped_says_so_and_leaves_nothing_running(tmp_path, number, code):
+    (tmp_path / "mine.toml").write_text(SMALL + "epochs = 1000\nfolds = '1-2'\n")
+    command = [sys.executable, "-m", "unseen", "sweep", "mine.toml"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as study:
+        while not [*tmp_path.glob("runs/*/folds/*/progress.json")]:
+            time.sleep(0.05)
+        family = psutil.Process(study.pid).children(recursive=True)
+        study.send_signal(number)
+        said = study.communicate(timeout=60)[1]
+    assert study.returncode == code
+    assert "The same command goes on from there." in said
+    assert not psutil.wait_procs(family, timeout=20)[1]

@@ -1,0 +1,126 @@
+import re
+import signal
+
+import pytest
+from made_up_runs import by_heart, exact, made_up_run, noisy
+
+from unseen.cli import command
+from unseen.experiments.presets import fast
+from unseen.studies.points import compared_settings, study_points
+from unseen.studies.study import read_study
+from unseen.studies.sweep import plan_study
+from unseen.views.study_progress import format_duration
+from unseen.views.study_report import render_study
+
+SMALL = "[settings]\nsamples = 3\ntest-samples = 20\nfolds = '1-2'\n"
+TINY = fast().vary(samples=3, test_samples=20)
+
+
+@pytest.fixture(autouse=True)
+def _handlers_stay():
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def planned(tmp_path, text):
+    path = tmp_path / "mine.toml"
+    path.write_text(SMALL + text)
+    return plan_study(read_study(path), tmp_path / "runs")
+
+
+def test_points_are_over_folds_and_seeds_and_linked_to_their_runs(tmp_path):
+    for unseen, answering in ((10, exact), (30, noisy), (50, by_heart)):
+        for seed in (0, 1):
+            experiment = TINY.vary(unseen=unseen, seed=seed)
+            made_up_run(tmp_path / "runs", experiment, answering, [1, 2])
+    plan = planned(tmp_path, "[vary]\nunseen = [10, 30, 50, 70]\nseed = [0, 1]\n")
+    assert compared_settings(plan.study) == ("unseen",)
+    points = study_points(plan)
+    assert [(point.settings, point.networks, len(point.runs)) for point in points] == [
+        ({"unseen": unseen}, 4, 2) for unseen in (10, 30, 50)
+    ]
+    assert points[0].intervals["rounded"].mean == 1
+    means = [point.intervals["rounded"] for point in points]
+    assert means[0].mean > means[1].mean > means[2].mean
+    assert means[1].low < means[1].mean < means[1].high
+    page = render_study(plan, tmp_path / "runs", ["one <failed>"])
+    assert "8 runs, 12 of 16 folds done" in page
+    assert "seen combinations" in page
+    assert "one &lt;failed&gt;" in page
+    for folder in [*plan.runs][:6]:
+        assert f'href="{folder.path.name}/report.html"' in page
+    assert 'title="seed 1">2</a>' in page
+    # each point of the figure leads to its row
+    anchors = re.findall('href="#(study-point-[0-9]+)"', page)
+    assert sorted({*anchors}) == ["study-point-0", "study-point-1", "study-point-2"]
+    assert all(f'id="{anchor}"' in page for anchor in anchors)
+    assert "http:" not in re.sub(r"xmlns(:xlink)?=\"[^\"]*\"", "", page)
+
+
+@pytest.mark.parametrize(
+    ("vary", "words"),
+    [
+        ('[vary]\noperation = ["add", "multiply"]\n', "Bars are"),
+        ('[vary]\noperation = ["add", "multiply"]\nmodel = ["lenet5-curved"]\n', "the table has"),
+        ("[vary]\nseed = [0, 1, 2]\n", "seed"),
+        ("", "Nothing is varied"),
+    ],
+)
+def test_every_kind_of_study_has_a_page(tmp_path, vary, words):
+    empty = render_study(planned(tmp_path, vary), tmp_path, [])
+    assert "No fold is done yet." in empty
+    made_up_run(tmp_path / "runs", TINY, noisy, [1])
+    page = render_study(planned(tmp_path, vary), tmp_path, [])
+    assert words in page
+    assert page.count("report.html") == 1
+
+
+def test_the_command_finds_what_is_done_and_writes_a_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    made_up_run(tmp_path / "runs", TINY, noisy, [1, 2])
+    (tmp_path / "mine.toml").write_text(SMALL)
+    assert command(["sweep", "mine.toml", "--dry-run"]) == 0
+    assert "1 run, 2 folds; 2 done." in capsys.readouterr().out
+    assert command(["sweep", "mine.toml", "--report"]) == 0
+    assert capsys.readouterr().out == "Results: runs/mine.csv\nReport: runs/mine.html\n"
+    assert len((tmp_path / "runs/mine.csv").read_text().splitlines()) == 3
+    (run,) = (
+        {*(tmp_path / "runs").iterdir()}
+        - {tmp_path / "runs/mine.csv"}
+        - {tmp_path / "runs/mine.html"}
+    )
+    assert (run / "report.html").is_file()
+
+
+def test_folds_that_fail_are_listed_and_the_exit_code_is_1(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    made_up_run(tmp_path / "runs", TINY, noisy, [1])
+    (tmp_path / "bad.py").write_text("class Net:\n    def __init__(self): raise KeyError('no')\n")
+    (tmp_path / "mine.toml").write_text(
+        SMALL.replace("1-2", "1") + '[[vary]]\n[[vary]]\nmodel = ["bad.py:Net"]\n'
+    )
+    assert command(["sweep", "mine.toml", "--jobs", "1"]) == 1
+    said = capsys.readouterr()
+    assert "bad.py:Net" in said.err
+    assert "1 fold failed; the same command tries them again" in said.err
+    assert ",failed," in (tmp_path / "runs/mine.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--address", "tcp://a:1"], "--engine dask"),
+        (["--jobs", "0"], "--jobs 0 must be at least 1"),
+        (["--output", "a.xlsx"], "must be a .csv file"),
+    ],
+)
+def test_what_cannot_be_is_said(capsys, words, said):
+    assert command(["sweep", "seeds", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_durations_are_said_as_people_say_them():
+    assert [format_duration(each) for each in (1, 80, 600, 9000)] == [
+        *("1 second", "80 seconds", "10 minutes", "2.5 hours"),
+    ]
