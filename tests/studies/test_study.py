@@ -49,6 +49,17 @@ def test_blocks_are_taken_one_after_the_other_and_what_is_twice_is_run_once(tmp_
     assert next(iter(runs)) == RunFolder.of(fast().vary(batch_size=32), tmp_path)
 
 
+def test_cases_are_settings_that_change_together(tmp_path):
+    cases = "cases = [{unseen = 90, batch-size = 32}, {seed = 2}]"
+    study = read_study(write(tmp_path, f"[vary]\nepochs = [1, 2]\n{cases}\nfolds = [1]\n"))
+    assert [dict(run.varied) for run in study.runs] == [
+        {"epochs": epochs, **case, "folds": 1}
+        for epochs in (1, 2)
+        for case in ({"unseen": 90, "batch_size": 32}, {"seed": 2})
+    ]
+    assert study.runs[2].experiment == fast().vary(epochs=2, unseen=90, batch_size=32)
+
+
 def test_a_study_that_varies_nothing_is_one_run(tmp_path):
     assert len(read_study(write(tmp_path, 'preset = "mean"')).runs) == 1
 
@@ -79,6 +90,11 @@ MISTAKES = {
     "[vary]\nseed = [1]\nunseen = [10, 95]": r"line 3: .*unseen=95 must be .*unseen = 95\)",
     "[[vary]]\nseed = [1]\n[[vary]]\nseed = ['a']": r"line 4: .*must be a whole number, not 'a'",
     '[vary]\nsplit = ["corner"]\nfolds = [1, 2]': r"line 3: .*folds=2 does not exist",
+    "[vary]\ncases = [3]": r"line 2: \[vary\] cases: must be tables",
+    "[vary]\ncases = [{}]": r"line 2: \[vary\] cases: must be tables",
+    "[vary]\ncases = [{sed = 1}]": r"\[vary\] sed: unknown setting 'sed'",
+    "[vary]\ncases = [{seed = 1}]\nseed = [1]": r"line 3: \[vary\] seed: is varied twice",
+    "[vary]\nbatch-size = [8]\nbatch_size = [9]": r"\[vary\] batch_size: is varied twice",
     "vary = 3": r"line 1: vary: must be a table",
     "settings = 3": r"line 1: settings: must be a table",
     "[vary]\nseed = [1": r"mine.toml: .*\(at ",

@@ -44,6 +44,7 @@ def test_points_are_over_folds_and_seeds_and_linked_to_their_runs(tmp_path):
     means = [point.intervals["rounded"] for point in points]
     assert means[0].mean > means[1].mean > means[2].mean
     assert means[1].low < means[1].mean < means[1].high
+    assert [point.determined for point in points] == [1, 1, 1]
     page = render_study(plan, tmp_path / "runs", ["one <failed>"])
     assert "8 runs, 12 of 16 folds done" in page
     assert "seen combinations" in page
@@ -58,11 +59,27 @@ def test_points_are_over_folds_and_seeds_and_linked_to_their_runs(tmp_path):
     assert "http:" not in re.sub(r"xmlns(:xlink)?=\"[^\"]*\"", "", page)
 
 
+def test_settings_that_change_together_are_one_axis(tmp_path):
+    cases = "cases = [{unseen = 90, samples = 4}, {unseen = 50, samples = 3}]"
+    text = f'[vary]\npreset = ["fast", "good"]\n{cases}\nseed = [0, 1]\nfolds = [1]\n'
+    made_up_run(tmp_path / "runs", TINY.vary(unseen=90, samples=4), noisy, [1])
+    plan = planned(tmp_path, text)
+    assert len(plan.runs) == 8
+    assert compared_settings(plan.study) == ("preset", "unseen")
+    (point,) = study_points(plan)
+    assert point.settings == {"preset": "fast", "unseen": 90}
+    assert 0 < point.determined < 0.5  # ten pairs leave most sums open
+    assert "Settled" in render_study(plan, tmp_path / "runs", [])
+
+
 @pytest.mark.parametrize(
     ("vary", "words"),
     [
         ('[vary]\noperation = ["add", "multiply"]\n', "Bars are"),
-        ('[vary]\noperation = ["add", "multiply"]\nmodel = ["lenet5-curved"]\n', "the table has"),
+        (
+            '[vary]\noperation = ["add", "multiply"]\nmodel = ["lenet5-curved", "lenet5"]\n',
+            "the table has",
+        ),
         ("[vary]\nseed = [0, 1, 2]\n", "seed"),
         ("", "Nothing is varied"),
     ],

@@ -6,10 +6,13 @@ from typing import Any
 
 from unseen.experiments.experiment import Experiment, setting_value
 from unseen.experiments.fold import FoldResult
+from unseen.experiments.posing import pose
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.statistics import measures_of
 from unseen.learning.metrics import METRICS
+from unseen.problem.leakage import find_leakage, rule_of
+from unseen.problem.settings import Problem
 from unseen.studies.study import Study
 from unseen.studies.sweep import Plan
 
@@ -26,12 +29,26 @@ class Point:
     runs: tuple[RunFolder, ...]
     networks: int
     intervals: dict[str, Interval]  # by metric
+    determined: float | None  # share of unseen answers that the seen ones settle; None: no rule
 
 
 def compared_settings(study: Study) -> tuple[str, ...]:
-    """The varied settings that tell points apart: all but seeds, unless only they vary."""
-    compared = tuple(name for name in study.varied if name not in REPEATS)
-    return compared or tuple(name for name in study.varied if name != "folds")
+    """The varied settings that tell points apart: all but seeds, unless only they vary.
+
+    A setting that follows from those before it, as one of a study's cases, tells nothing more.
+    """
+    compared = [name for name in study.varied if name not in REPEATS]
+    compared = compared or [name for name in study.varied if name != "folds"]
+    found: list[str] = []
+    for name in compared:
+        if not found or _points(study, found) < _points(study, [*found, name]):
+            found.append(name)
+    return tuple(found)
+
+
+def _points(study: Study, names: Sequence[str]) -> int:
+    """How many points these settings tell apart."""
+    return len({tuple(_value(run.experiment, name) for name in names) for run in study.runs})
 
 
 def study_points(plan: Plan) -> list[Point]:
@@ -54,10 +71,14 @@ def _value(experiment: Experiment, name: str) -> Any:
 def _point(plan: Plan, settings: dict[str, Any], folders: Sequence[RunFolder]) -> Point:
     # the same combinations are unseen in a fold with any seed: what its networks share
     by_fold: dict[tuple[int, int], list[FoldResult]] = {}
+    determined: dict[tuple[int, int], float | None] = {}
     for folder in folders:
-        split_seed = plan.runs[folder].experiment.problem.split_seed
+        problem = plan.runs[folder].experiment.problem
         for fold, result in plan.done[folder].items():
-            by_fold.setdefault((split_seed, fold), []).append(result)
+            split = problem.split_seed, fold
+            by_fold.setdefault(split, []).append(result)
+            if split not in determined:
+                determined[split] = _determined_share(problem, fold)
     measured = [[measures_of(result) for result in results] for results in by_fold.values()]
     intervals = {
         name: bootstrap_interval(
@@ -68,4 +89,13 @@ def _point(plan: Plan, settings: dict[str, Any], folders: Sequence[RunFolder]) -
         for name, metric in METRICS.items()
     }
     first = plan.runs[folders[0]].experiment
-    return Point(settings, first, (*folders,), sum(map(len, measured)), intervals)
+    shares = [each for each in determined.values() if each is not None]
+    settled = sum(shares) / len(shares) if shares else None
+    return Point(settings, first, (*folders,), sum(map(len, measured)), intervals, settled)
+
+
+def _determined_share(problem: Problem, fold: int) -> float | None:
+    """The share of a fold's unseen answers that the rule and the seen answers settle."""
+    posed = pose(problem)
+    leakage = find_leakage(posed.combinations, posed.folds[fold - 1], rule_of(posed.combinations))
+    return None if leakage.undetermined is None else 1 - leakage.undetermined / leakage.unseen

@@ -10,16 +10,20 @@
     unseen = [10, 50, 90]
     seed = [0, 1, 2]
 
-Every combination of the varied settings is a run. Several blocks [[vary]] are taken one after the
-other. The settings are those of `unseen run`, by its names; and `folds`, and `preset` to vary it.
+Every combination of the varied settings is a run. Settings that change together are cases, as
+cases = [{unseen = 10, samples = 800}, {unseen = 50, samples = 1440}]. Several blocks [[vary]] are
+taken one after the other. The settings are those of `unseen run`, by its names; and `folds`, and
+`preset` to vary it.
 """
 
 import re
 import tomllib
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
@@ -33,6 +37,7 @@ from unseen.experiments.run_folder import RunFolder
 MOST_RUNS = 100_000
 LARGEST_STUDY_BYTES = 1_000_000
 TABLES = ("preset", "about", "settings", "vary")
+CASES = "cases"
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -117,15 +122,15 @@ class _Reader:
         if not isinstance(blocks, list) or not all(isinstance(each, dict) for each in blocks):
             self.refuse("", "vary", "must be a table: [vary], or [[vary]] several times")
         lists = [self.lists(number, block) for number, block in enumerate(blocks)]
-        count = sum(_count(block) for block in lists) if lists else 1
+        count = sum(prod(map(len, block)) for block in lists) if lists else 1
         if count > MOST_RUNS:
             raise UnseenError(f"{self.path} has {count:,} runs; at most {MOST_RUNS:,} can be made")
         runs = [
-            self.run(number, {"preset": preset} | settings, dict(zip(block, values, strict=True)))
-            for number, block in enumerate(lists or [{}])
-            for values in product(*block.values())
+            self.run(number, {"preset": preset} | settings, dict(ChainMap(*reversed(values))))
+            for number, block in enumerate(lists or [[]])
+            for values in product(*block)
         ]
-        varied = tuple(dict.fromkeys(name for block in lists for name in block))
+        varied = tuple(dict.fromkeys(name for run in runs for name in run.varied))
         return Study(self.path.stem, about, varied, tuple(runs))
 
     def settings(self, table: str, said: Any) -> dict[str, Any]:
@@ -136,13 +141,24 @@ class _Reader:
             self.check(table, name, value)
         return {_called(name): value for name, value in said.items()}
 
-    def lists(self, number: int, block: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def lists(self, number: int, block: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+        """What a block says to vary: for each entry its values, as settings by name."""
+        entries = []
         for name, values in block.items():
             if not isinstance(values, list) or not values:
                 self.refuse("vary", name, "must be a list of values, as [1, 2]", number)
-            for value in values:
-                self.check("vary", name, value, number)
-        return {_called(name): values for name, values in block.items()}
+            cases = values if name == CASES else [{name: value} for value in values]
+            for case in cases:
+                if not isinstance(case, dict) or not case:
+                    self.refuse("vary", name, "must be tables, as [{seed = 1, epochs = 2}]", number)
+                for each, value in case.items():
+                    self.check("vary", each, value, number)
+            entries.append([{_called(each): case[each] for each in case} for case in cases])
+        names = [each for entry in entries for each in {key for case in entry for key in case}]
+        for each in names:
+            if names.count(each) > 1:
+                self.refuse("vary", each, "is varied twice", number)
+        return entries
 
     def check(self, table: str, name: str, value: Any, number: int = 0) -> None:
         """Refuse a setting that there is not, or a value of another kind."""
@@ -153,7 +169,7 @@ class _Reader:
             if isinstance(value, bool) or not isinstance(value, int | str | list):
                 self.refuse(table, name, "must be like 3, [1, 3] or '1,3-5'", number)
         elif called not in SETTINGS:
-            known = [*SETTINGS, "folds", *(["preset"] if table == "vary" else [])]
+            known = [*SETTINGS, "folds", *(["preset", CASES] if table == "vary" else [])]
             self.refuse(table, name, str(unknown("setting", called, known)), number)
         else:
             annotation = SETTINGS[called].annotation
@@ -215,10 +231,3 @@ class _Reader:
 def _called(name: str) -> str:
     """A setting's name in calls: the command line has hyphens."""
     return name.replace("-", "_")
-
-
-def _count(block: Mapping[str, list[Any]]) -> int:
-    count = 1
-    for values in block.values():
-        count *= len(values)
-    return count

@@ -34,6 +34,10 @@ from unseen.views.words import format_count, format_percent
 SHOWN = ("rounded", "within_one", "test_mse")  # columns of the table
 RIGHT = "unseen, right by rounding, %"
 FIGURE = "study"
+SETTLED = (
+    "which somebody could work out who is told the seen answers, and that an answer is a sum (or a "
+    "product) of one number for each symbol in each place"
+)
 MARKERS = "osD^vPX*"
 
 
@@ -49,7 +53,7 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
     with in_our_style():
         figure, caption = draw_study(plan, points)
         svg = embedded_svg(FIGURE, plan.study.name, figure) if figure is not None else ""
-    headings = [*map(_words, compared_settings(plan.study)), "right", "95 % interval"]
+    headings = [*map(_words, compared_settings(plan.study)), "right", "95 % interval", "settled"]
     headings += [METRICS[name].label for name in SHOWN[1:]]
     return (
         page_environment("unseen.views")
@@ -64,6 +68,7 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
             headings=[*headings, "networks", "runs"],
             rows=[(_cells(point), _links(plan, point, folder)) for point in points],
             failed=failed,
+            settled=SETTLED,
             anchor=f"{FIGURE}-point-",
         )
     )
@@ -77,6 +82,7 @@ def _cells(point: Point) -> list[str]:
         *(value if len(value) < 60 else f"{value[:57]}…" for value in values),
         format_percent(right.mean),
         _format_ends(right),
+        "—" if point.determined is None else format_percent(point.determined),
         *others,
         str(point.networks),
     ]
@@ -117,7 +123,8 @@ def draw_study(plan: Plan, points: list[Point]) -> tuple[Figure | None, str]:
     bars = "Bars are 95 % intervals over folds and seeds."
     if numbers:
         across = max(numbers, key=lambda name: len(numbers[name]))
-        return _curve(points, across), f"Accuracy on unseen combinations. {bars}"
+        settled = f" Dashed: answers that are settled, {SETTLED}." if across == "unseen" else ""
+        return _curve(points, across), f"Accuracy on unseen combinations. {bars}{settled}"
     if len(names) > 1:
         return _matrix(points, names), (
             "Accuracy on unseen combinations, in %, in the mean over folds and seeds; "
@@ -153,6 +160,9 @@ def _curve(points: list[Point], across: str) -> Figure:
             [at for at, _, _ in line], means, s=22, color=colour, marker=marker, zorder=3
         )
         dots.set_urls([f"#point-{number}" for _, number, _ in line])
+        if across == "unseen" and all(point.determined is not None for _, _, point in line):
+            settled = {at: 100 * (point.determined or 0) for at, _, point in line}
+            place.plot([*settled], [*settled.values()], "--", color=FAINT, linewidth=1, zorder=1)
     if len(series) > 1:
         figure.legend(loc="outside upper center", ncols=3)
     heading = "seen combinations" if across == "unseen" else _words(across)
