@@ -1,8 +1,10 @@
+import csv
 import re
 import signal
 
 import pytest
 from made_up_runs import by_heart, exact, made_up_run, noisy
+from pyarrow import parquet
 
 from unseen.cli import command
 from unseen.experiments.presets import fast
@@ -100,13 +102,18 @@ def test_the_command_finds_what_is_done_and_writes_a_page(tmp_path, monkeypatch,
     assert command(["sweep", "mine.toml", "--dry-run"]) == 0
     assert "1 run, 2 folds; 2 done." in capsys.readouterr().out
     assert command(["sweep", "mine.toml", "--report"]) == 0
-    assert capsys.readouterr().out == "Results: runs/mine.csv\nReport: runs/mine.html\n"
-    assert len((tmp_path / "runs/mine.csv").read_text().splitlines()) == 3
-    (run,) = (
-        {*(tmp_path / "runs").iterdir()}
-        - {tmp_path / "runs/mine.csv"}
-        - {tmp_path / "runs/mine.html"}
-    )
+    assert capsys.readouterr().out == "Results: runs/mine.parquet\nReport: runs/mine.html\n"
+    rows = parquet.read_table(tmp_path / "runs/mine.parquet").to_pylist()
+    with (tmp_path / "runs/mine.csv").open(newline="") as file:
+        lines = [*csv.DictReader(file)]
+    assert [(row["fold"], row["state"], row["samples"]) for row in rows] == [
+        (fold, "done", 3) for fold in (1, 2)
+    ]
+    assert [row["rounded"] for row in rows] == [float(line["rounded"]) for line in lines]
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert command(["sweep", "mine.toml"]) == 0
+    assert capsys.readouterr().out == "Results: runs/mine.csv\n"
+    (run,) = (path for path in (tmp_path / "runs").iterdir() if path.is_dir())
     assert (run / "report.html").is_file()
 
 

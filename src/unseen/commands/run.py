@@ -40,6 +40,9 @@ def run(
     report: Annotated[
         bool, Parameter(group=RUN, help="Write a page of what it shows [yes]")
     ] = True,
+    tensorboard: Annotated[
+        bool, Parameter(group=RUN, negative="", help="Write curves for TensorBoard as well")
+    ] = False,
     json: Annotated[AsJson, Parameter(group=RUN)] = False,
     quiet: Annotated[bool, Parameter(group=RUN, negative="", help="Show no progress")] = False,
 ) -> None:
@@ -57,6 +60,10 @@ def run(
     restart = restart or fresh
     started: list[Started] = []
     events = session(experiment, folds, runs_dir, jobs=jobs, restart=restart, name=name)
+    if tensorboard:
+        from unseen.views.tensorboard import TensorBoardCurves
+
+        events = TensorBoardCurves().follow(events)
     try:
         watch(events, stderr_console, quiet=quiet, started=started.append)
     except KeyboardInterrupt:

@@ -50,6 +50,9 @@ def sweep(
     report: Annotated[
         bool, Parameter(negative="", help="Write a page of the study beside its results")
     ] = False,
+    tensorboard: Annotated[
+        bool, Parameter(negative="", help="Write curves for TensorBoard into the run folders")
+    ] = False,
     runs_dir: RunsDir = Path("runs"),
     quiet: Annotated[bool, Parameter(negative="", help="Show no progress")] = False,
 ) -> int:
@@ -72,6 +75,11 @@ def sweep(
     if dry_run:
         _foretell(plan, jobs)
         return 0
+    curves = None
+    if tensorboard:
+        from unseen.views.tensorboard import TensorBoardCurves
+
+        curves = TensorBoardCurves()
     path = output or runs_dir / f"{plan.study.name}.csv"
     signal.signal(signal.SIGTERM, stop_as_interrupted)
     workers = (
@@ -84,6 +92,8 @@ def sweep(
         display = StudyDisplay(plan, known_rates(plan), workers.slots, stderr_console, quiet=quiet)
         events, file, before = sweep_events(plan, workers), None, []
         for fold in display.follow(events):
+            if curves is not None and fold.result is not None:
+                curves.write(fold.folder, fold.run.experiment, fold.fold)
             if fold.was_done:
                 before.append(tidy_row(fold))
                 continue

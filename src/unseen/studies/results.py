@@ -48,8 +48,9 @@ class TidyFile:
         if importlib.util.find_spec("pyarrow") is None:
             return None
         parquet, read = (importlib.import_module(f"pyarrow.{name}") for name in ("parquet", "csv"))
-        path = self.path.with_suffix(".parquet")
-        parquet.write_table(read.read_csv(self.path), path)
+        path, content = self.path.with_suffix(".parquet"), io.BytesIO()
+        parquet.write_table(read.read_csv(self.path), content)
+        write_whole(path, content.getvalue())
         return path
 
 
