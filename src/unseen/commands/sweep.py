@@ -135,7 +135,8 @@ def _dask(
 
     workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
     count, sharing = len(workers.workers), sum(e.shares_disk for e in workers.workers.values())
-    shared = {0: "none shares", count: "all share"}.get(sharing, f"{sharing} share")
+    all_share = "it shares" if count == 1 else "all share"
+    shared = {0: "none shares", count: all_share}.get(sharing, f"{sharing} share")
     how = "folds are sent to this process" if sharing == 0 else "folds are saved where they run"
     say(f"{format_count(count, 'worker')}, {shared} the disk of {runs_dir}: {how}")
     return workers

@@ -98,7 +98,7 @@ class DaskWorkers(Engine):
             self._cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=jobs or available_cores(),
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address=":0",  # any free port
                 memory_limit=0,  # folds are in processes of their own, which it would not see
                 silence_logs=50,
             )
