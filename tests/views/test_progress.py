@@ -1,5 +1,6 @@
 import io
 import sys
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,9 @@ from rich.console import Console
 
 from unseen.experiments.events import Ended, FoldDone, Measured, Note, Progressed, Started
 from unseen.experiments.measuring import Measurement
-from unseen.views.progress import watch
+from unseen.experiments.presets import fast
+from unseen.experiments.session import session
+from unseen.views.progress import format_note, watch
 
 HALF_RIGHT = Measurement(2.0, 1.0, {"rounded": 0.75}, {"rounded": 0.5}, [], [], [], [])
 
@@ -79,3 +82,24 @@ def test_a_listener_that_fails_closes_the_session():
     with pytest.raises(KeyboardInterrupt):
         watch(session(), Console(file=io.StringIO()), started=fail)
     assert closed == [True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"operation": "max(a, b)"}, ["What lenet5-curved can express: sums of values, products"]),
+        ({"operation": "multiply", "model": "towers"}, ["What towers can express: sums of values"]),
+        ({"operation": "subtract"}, []),
+        ({"operation": "multiply", "model": "mean"}, []),
+    ],
+)
+def test_what_a_network_can_express_is_said_where_answers_are_no_sums(tmp_path, settings, said):
+    tiny = fast().vary(samples=1, test_samples=1, **settings)
+    lines = []
+    with closing(session(tiny, [1], tmp_path, jobs=1)) as events:
+        for event in events:
+            if isinstance(event, Note):
+                lines += [text for text, _ in format_note(event) if text.startswith("What ")]
+            if isinstance(event, Progressed | Ended):
+                break
+    assert [line[: len(words)] for line, words in zip(lines, said, strict=True)] == said

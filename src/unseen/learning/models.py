@@ -37,6 +37,7 @@ class Network:
     cost: float = 1.0  # time of a training step, in steps of lenet5-strided; roughly
     revision: int = 1  # raised when the same name builds another network: earlier runs stay apart
     most_symbols: float = math.inf  # in a picture
+    expresses: str = ""  # what its read-out can make of the values of symbols, where that is known
     uses_numba: bool = False  # on a CPU, where it is installed: with other last bits than without
 
 
@@ -282,6 +283,7 @@ def classes_in(file: str) -> list[str] | None:
     return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
+BENT = "sums of values, products of two, the larger of two, distances and steps"
 MOST_LATENT_SYMBOLS = 3  # its table has 16 to the power of their number
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
@@ -303,6 +305,7 @@ MODELS: dict[str, Network] = {
     "lenet5-curved": Network(
         partial(lenet5_strided, values=2),
         *(BLIND, "the same, its answer made of two values, their squares and absolute values"),
+        expresses=BENT,
     ),
     "lenet5-wide": Network(
         partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "lenet5-strided, twice as wide", 2
@@ -310,26 +313,31 @@ MODELS: dict[str, Network] = {
     "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5", 2.5),
     "towers": Network(
         *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
+        expresses="sums of values and products of two",
         revision=2,
     ),
     "latent": Network(
         *(partial(latent, blind=False), PANEL_AWARE),
         *("symbols of its own, a table of what they make, and the rule behind it", 2),
+        expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
     ),
     "latent-blind": Network(
         *(partial(latent, blind=True), PLACE_BLIND),
         *("the same, not told where the symbols stand", 3),
+        expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
     ),
     "latent-deep": Network(
         *(partial(latent, blind=False, eyes=DEEP_EYES), PANEL_AWARE),
         *("latent with four small convolutions, which read better", 7),
+        expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
     ),
     "latent-deep-blind": Network(
         *(partial(latent, blind=True, eyes=DEEP_EYES), PLACE_BLIND),
         *("the same, not told where the symbols stand", 10),
+        expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
     ),
 }

@@ -127,6 +127,8 @@ def format_note(note: Note) -> Iterator[tuple[str, bool]]:
         case "leakage":
             for sentence in format_leakage(details["split"]):
                 yield sentence, sentence.startswith("warning")
+        case "read-out":
+            yield f"What {details['model']} can express: {details['expresses']}.", False
         case "record damaged":
             yield f"{details['path']} was damaged; written anew", True
         case "fold damaged":
