@@ -27,24 +27,25 @@ class RunComparison:
 
 
 def compare_runs(summaries: Sequence[Summary]) -> list[RunComparison]:
-    """Every run against the first; refuses runs that were asked something else."""
+    """Every run against the first; refuses runs that were asked something else, all at once."""
     first, *others = summaries
-    for other in others:
-        _refuse_incomparable(first, other)
+    faults = [fault for other in others if (fault := _incomparable(first, other))]
+    if faults:
+        raise UnseenError(". ".join(faults))
     return [_compare(first, other) for other in others]
 
 
-def _refuse_incomparable(first: Summary, other: Summary) -> None:
-    runs = f"{first.run} and {other.run}"
+def _incomparable(first: Summary, other: Summary) -> str | None:
+    """Why two runs cannot be compared; None if they can."""
+    runs = f"{first.run} and {other.run} cannot be compared"
     if different := different_settings(first.question, other.question):
         apart = _apart(first.experiment.problem, other.experiment.problem, different)
-        raise UnseenError(
-            f"{runs} cannot be compared, they answer different questions: {'; '.join(apart)}"
-        )
+        return f"{runs}, they answer different questions: {'; '.join(apart)}"
     if first.run == other.run:
-        raise UnseenError(f"{first.run} cannot be compared with itself")
+        return f"{first.run} cannot be compared with itself"
     if not {score.unit for score in first.scores} & {score.unit for score in other.scores}:
-        raise UnseenError(f"{runs} cannot be compared: they have no finished fold in common")
+        return f"{runs}: they have no finished fold in common"
+    return None
 
 
 def _apart(ours: Problem, theirs: Problem, different: Collection[str]) -> list[str]:
