@@ -7,7 +7,7 @@ print(run)
 print(run.measures.by_fold)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
@@ -32,6 +32,14 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.session import find_experiment, follow_folder, session
 from unseen.files import DamagedFileError
 from unseen.insight.evidence import Evidence, gather
+from unseen.insight.predictions import (
+    FailedPicture,
+    Prediction,
+    answers_by_fold,
+    combined,
+    picture_shape,
+    predict_files,
+)
 from unseen.insight.summary import Summary, sum_up
 
 if TYPE_CHECKING:
@@ -150,21 +158,36 @@ class Run:
         """The answer to each picture: (n, height, width) grey values from 0 to 255 -> (n,).
 
         One picture (height, width) and torch's (n, 1, height, width) will do as well. The answer
-        is the mean of the networks of all finished folds, or that of the network of one fold.
+        is the median of the networks of all finished folds, or that of the network of one fold.
         """
-        import torch
-
-        from unseen.learning.evaluation import predict_pictures
-
         grey = self._checked_pictures(pictures)
-        folds = [each.fold for each in self.results] if fold is None else [fold]
         with torch_threads(self.experiment.threads):
-            answers = [
-                predict_pictures(self.network(each, model), grey, torch.device("cpu"))
-                for each in folds
-            ]
-        mean: NDArray[np.float32] = np.mean(answers, axis=0)
-        return mean
+            return combined(answers_by_fold(self.networks(fold, model), grey))
+
+    def networks(
+        self, fold: int | None = None, model: str | None = None
+    ) -> dict[int, "RescaledOutput"]:
+        """The trained networks by fold: of all finished folds, or of one."""
+        folds = [each.fold for each in self.results] if fold is None else [fold]
+        if not folds:
+            raise UnseenError(f"no fold of {self.name} is done; there is no network to ask")
+        return {each: self.network(each, model) for each in folds}
+
+    def predict_files(
+        self, paths: Iterable[Path | str], fold: int | None = None, model: str | None = None
+    ) -> Iterator[Prediction | FailedPicture]:
+        """What the networks answer to picture files, in order; what was wrong with those that fail.
+
+        A picture is prepared as MNIST's digits were: PNG, JPEG, WebP or TIFF of any size, light on
+        dark or dark on light. Files are read as the answers are asked for.
+        """
+        networks = self.networks(fold, model)
+        return predict_files(
+            [check_path("path", path) for path in paths],
+            picture_shape(self.experiment.problem),
+            networks,
+            self.experiment.threads,
+        )
 
     def _checked_pictures(self, pictures: ArrayLike) -> NDArray[Any]:
         """Pictures of the run's size as (n, height, width)."""

@@ -39,6 +39,7 @@ COMMANDS = {
     "list": "List presets, operations, symbols, splits, networks, baselines and studies.",
     "runs": "List what was run, by any setting of `unseen run`; or remove runs.",
     "show": "Print the tables of a run again.",
+    "predict": "Ask a run's networks what pictures of your own show.",
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
     "export": "Write a page to draw in, with a run's networks inside it.",
     "compare": "Compare runs of one problem, combination by combination.",

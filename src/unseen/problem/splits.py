@@ -236,7 +236,7 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
         written = line.partition("#")[0].strip(" \t()[]")
         if not written:
             continue
-        if (combination := _parse_combination(written)) is None:
+        if (combination := parse_combination(written)) is None:
             raise UnseenError(
                 f"{path}, line {number}: {line.strip()[:40]!r} is no combination; say it as 3 4"
             )
@@ -246,7 +246,7 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
     return tuple(sorted(combinations))
 
 
-def _parse_combination(text: str) -> Combination | None:
+def parse_combination(text: str) -> Combination | None:
     """A combination as it is written, or None."""
     pieces = re.findall(r"\d+|[^\d\s,;]", text, flags=re.ASCII)
     if not pieces or not all(re.fullmatch(r"\d{1,3}|[-+*]", p, re.ASCII) for p in pieces):
@@ -286,7 +286,7 @@ def find_split(
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
     if re.fullmatch(r"\s*\d[-+*\d\s,;]*", split, re.ASCII):
-        parsed = [_parse_combination(part) for part in split.rstrip("; ").split(";")]
+        parsed = [parse_combination(part) for part in split.rstrip("; ").split(";")]
         if None in parsed:
             raise SettingError("split", split, "lists what is no combination; say it as 3 4; 5 1")
         return LISTED, tuple(sorted({*filter(None, parsed)}))

@@ -1,9 +1,9 @@
 """A session as it goes on: notes on stderr, bars where that is a terminal, lines in Jupyter."""
 
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from typing import TextIO, cast
+from typing import TextIO, TypeVar, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -22,6 +22,8 @@ from unseen.streams import LossyStream
 from unseen.views.leakage_text import format_leakage
 from unseen.views.terminal import PlainConsole
 from unseen.views.words import format_percent
+
+Thing = TypeVar("Thing")
 
 
 def watch(
@@ -45,6 +47,16 @@ def watch(
                 if urgent or not quiet:
                     style = "yellow" if urgent else "dim"
                     console.print(Text(text, style=style), soft_wrap=True)
+
+
+def count_up(things: Iterable[Thing], total: int, console: Console) -> Iterator[Thing]:
+    """The same things, with a bar of how many of them there were so far, in a terminal."""
+    display = SessionDisplay(console, quiet=total < 100)
+    with display.bars:
+        for number, thing in enumerate(things, start=1):
+            if number % 100 == 0:
+                display.update("pictures", f"{number:,} of {total:,}", number, total)
+            yield thing
 
 
 def in_jupyter() -> bool:
