@@ -18,9 +18,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 import unseen
 from unseen.cli import command
+from unseen.lab.bundling import bundled, content_hash, page_style
 from unseen.lab.graph import record
 from unseen.lab.packing import pack
-from unseen.lab.page import LARGEST_PAGE_BYTES, bundled, content_hash, page_style, render_page
+from unseen.lab.page import LARGEST_PAGE_BYTES, render_page
 from unseen.learning.evaluation import predict_pictures
 from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput
