@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,25 @@ def write_symbols(
 @pytest.fixture
 def symbols(tmp_path: Path) -> Path:
     return write_symbols(tmp_path / "symbols")
+
+
+@pytest.fixture(scope="session")
+def shared_browser() -> Iterator[Any]:
+    from browsers import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(shared_browser: Any) -> Iterator[Any]:
+    """A Chromium that tests open pages in, one after the other, because starting one takes seconds.
+
+    Its pages are closed after each test.
+    """
+    yield shared_browser
+    for context in shared_browser.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="session")

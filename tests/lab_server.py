@@ -5,15 +5,27 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psutil
+import pytest
+import uvicorn
+
+from unseen.lab.lab import Lab
+from unseen.lab.offers import Offer
+from unseen.lab.safety import Door
+from unseen.lab.server import create_app
+from unseen.lab.state import Trainings
 
 TINY = {"samples": 6, "test_samples": 4, "batch_size": 32, "watched_samples": 100}
 PAIRS = [[3, 8], [4, 1], [7, 7]]
@@ -62,6 +74,52 @@ class RunningLab:
                 return training
             time.sleep(0.05)
         raise AssertionError(f"not {statuses} but {training}")
+
+
+def end_while_it_trains(lab: RunningLab, number: signal.Signals) -> None:
+    """Send a signal while somebody listens: server, training and listeners end."""
+    run = lab.start(epochs=2_000, samples=20)["run"]
+
+    def hear() -> None:
+        with suppress(httpx.HTTPError):
+            assert [*lab.listen(run)]
+
+    listeners = [threading.Thread(target=hear) for _ in range(3)]
+    for listener in listeners:
+        listener.start()
+    lab.wait_until("training")
+    family = psutil.Process(lab.process.pid).children(recursive=True)
+    assert len(family) > 2
+    os.kill(lab.process.pid, number)
+    lab.process.wait(20)  # one second, on a machine that has nothing else to do
+    _, alive = psutil.wait_procs(family, timeout=20)
+    assert not alive
+    for listener in listeners:
+        listener.join(20)
+        assert not listener.is_alive()
+
+
+@contextmanager
+def served_lab(runs: Path, host: str = "127.0.0.1", token: str | None = None) -> Iterator[Any]:
+    """A client of a lab in a thread of this process, in which nothing can be trained."""
+
+    async def nothing(self: Trainings) -> None:
+        pass
+
+    with socket.create_server(("127.0.0.1", 0)) as bound, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trainings, "warm_up", nothing)
+        door = Door(host, bound.getsockname()[1], token)
+        app = create_app(Lab(runs, Offer()), door, pytest.fail)
+        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{door.port}"
+        with httpx.Client(base_url=url, timeout=60) as client:
+            client.door, client.home, client.runs = door, url, runs
+            yield client
+        server.should_exit = True
+        thread.join(10)
 
 
 @contextmanager

@@ -1,13 +1,12 @@
 """`unseen report` and `unseen compare`, and the page in a real browser."""
 
+import itertools
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsers import chromium
 from conftest import SMALL, run_json, unseen, write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy
 
@@ -41,28 +40,23 @@ def a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here / last.removeprefix("Report: ").removesuffix("/report.html")
 
 
-@pytest.fixture
-def browser() -> Iterator[object]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_stands_in_a_real_browser(a_run: Path, browser, width: int, scheme: str):
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+def test_the_page_stands_in_a_real_browser(a_run: Path, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     said, asked = [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto((a_run / "report.html").as_uri())
     assert page.locator(".cell").count() == 100
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    beyond = page.evaluate(
-        "[...document.querySelectorAll('main *')].filter(e => !e.closest('svg') && "
-        "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
-    )
-    assert beyond == []
+    for width, scheme in itertools.product([1280, 360], ["light", "dark"]):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        beyond = page.evaluate(
+            "[...document.querySelectorAll('main *')].filter(e => !e.closest('svg') && "
+            "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
+        )
+        assert beyond == []
     page.locator(".cell").nth(37).hover()
     assert page.locator(".details").inner_text().startswith("(3, 7) = 10: ")
     assert (

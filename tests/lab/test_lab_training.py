@@ -1,18 +1,15 @@
 """One training at a time: started, followed by many, stopped, killed, resumed, ended."""
 
 import base64
-import os
 import signal
 import socket
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import psutil
 import pytest
-from lab_server import PAIRS, TINY, running_lab
+from lab_server import PAIRS, TINY, end_while_it_trains, running_lab
 from made_up_runs import made_up_run, noisy
 
 from unseen.api import load
@@ -68,36 +65,14 @@ def test_a_cell_is_asked_seen_or_unseen(lab):
     assert sum(seen["parts"].values()) > 0
 
 
-def test_a_stopped_training_answers_and_goes_on(lab):
+def test_a_killed_training_is_said_and_goes_on_and_a_stopped_one_answers(lab):
     run = lab.start(seed=3, **LONG)["run"]
     second = lab.post("/api/start", {"settings": {"split": PAIRS, **TINY}})
     assert second.status_code == 409
     assert "is being trained" in second.json()["error"]
-    for kind, _ in lab.listen(run):
-        if kind == "frames":
-            break
-    begun = time.monotonic()
-    lab.post("/api/stop")
-    lab.wait_until("stopped")
-    assert time.monotonic() - begun < 3
-    panels = {"panels": [base64.b64encode(bytes(784)).decode()] * 2}
-    answer = lab.post(f"/api/runs/{run}/folds/1/answer", panels)
-    assert isinstance(answer.json()["answer"], float), answer.text
-    kept = len(RunFolder(lab.runs / run).measurements(1).read())
-    assert kept
-    lab.start(seed=3, **LONG)
+    folder = RunFolder(lab.runs / run)
     for kind, told in lab.listen(run):
         if kind == "state" and told["progress"] and told["progress"]["epochs"] > 1:
-            break
-    lab.post("/api/stop")
-    lab.wait_until("stopped")
-    assert RunFolder(lab.runs / run).checkpoint(1) is not None
-
-
-def test_a_killed_training_is_said_and_can_be_resumed(lab):
-    run = lab.start(seed=4, **LONG)["run"]
-    for kind, _ in lab.listen(run):
-        if kind == "frames":
             break
     family = psutil.Process(lab.process.pid).children(recursive=True)
     trainers = [each for each in family if "unseen.lab.trainer" in " ".join(each.cmdline())]
@@ -105,14 +80,24 @@ def test_a_killed_training_is_said_and_can_be_resumed(lab):
         each.kill()
     assert "killed" in lab.wait_until("killed")["fault"]
     assert lab.last_state(run)["status"] == "killed"
-    assert lab.start(seed=4, **LONG)["status"] == "starting"
-    lab.wait_until("training")
+    reached = folder.progress(1).epochs_done
+    assert reached
+    assert lab.start(seed=3, **LONG)["status"] == "starting"
+    for kind, told in lab.listen(run):
+        if kind == "state" and told["progress"] and told["progress"]["epochs"] > reached + 1:
+            break
     lab.post("/api/stop")
     lab.wait_until("stopped")
+    assert folder.progress(1).epochs_done > reached
+    assert folder.checkpoint(1) is not None
+    assert folder.measurements(1).read()
+    panels = {"panels": [base64.b64encode(bytes(784)).decode()] * 2}
+    answer = lab.post(f"/api/runs/{run}/folds/1/answer", panels)
+    assert isinstance(answer.json()["answer"], float), answer.text
 
 
 def test_twenty_listeners_and_a_dead_one_are_all_served(lab):
-    run = lab.start(seed=5, epochs=9, samples=15)["run"]
+    run = lab.start(seed=5, epochs=4)["run"]
     heard: list[int] = []
 
     def hear() -> None:
@@ -196,27 +181,9 @@ def test_a_network_that_goes_astray_says_so(lab):
     assert lab.client.get(f"/api/runs/{run}/folds/1/cells/38").json()["mean"] is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_server_and_training_end_together(tmp_path: Path, number):
+def test_a_training_ends_with_a_server_that_is_killed(tmp_path: Path):
     with running_lab(tmp_path) as lab:
-        run = lab.start(**LONG)["run"]
-        listeners = [threading.Thread(target=lambda: _quietly(lab, run)) for _ in range(3)]
-        for listener in listeners:
-            listener.start()
-        lab.wait_until("training")
-        family = psutil.Process(lab.process.pid).children(recursive=True)
-        assert len(family) > 2
-        begun = time.monotonic()
-        os.kill(lab.process.pid, number)
-        lab.process.wait(10)
-        _, alive = psutil.wait_procs(family, timeout=10)
-        assert not alive
-        if number == signal.SIGINT:
-            assert time.monotonic() - begun < 3  # one second, on a machine that has nothing else
-            assert lab.process.returncode == 130
-            assert lab.process.stderr.read() == ""
-        for listener in listeners:
-            listener.join(10)
+        end_while_it_trains(lab, signal.SIGKILL)
 
 
 def test_a_lab_for_others_warns_and_opens_a_run(tmp_path: Path):
@@ -231,8 +198,3 @@ def test_a_lab_for_others_warns_and_opens_a_run(tmp_path: Path):
         listed = lab.client.get("/api/runs", headers=here).json()["runs"]
         assert [each["run"] for each in listed] == [made.path.name]
     assert not (tmp_path / "runs").exists()
-
-
-def _quietly(lab, run: str) -> None:
-    with suppress(httpx.HTTPError):
-        assert [*lab.listen(run)]

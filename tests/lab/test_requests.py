@@ -5,18 +5,16 @@ import itertools
 import json
 import random
 import shutil
+import signal
 import socket
-import threading
 import time
-from contextlib import ExitStack
-from pathlib import Path
+from collections.abc import Iterator
 
 import httpx
 import psutil
 import pytest
-import uvicorn
 from conftest import write_symbols
-from lab_server import PAIRS, TINY, running_lab
+from lab_server import PAIRS, TINY, end_while_it_trains, running_lab, served_lab
 from made_up_runs import made_up_run, noisy
 
 from unseen.cli import command
@@ -24,48 +22,16 @@ from unseen.errors import UnseenError
 from unseen.experiments.presets import fast
 from unseen.lab.lab import Lab
 from unseen.lab.offers import Offer, setup_json
-from unseen.lab.safety import Door
 from unseen.lab.serve import find_address
-from unseen.lab.server import create_app
-from unseen.lab.state import Trainings
 
 
 @pytest.fixture(scope="module")
-def serve():
-    """Serves an application in a thread; nothing is trained."""
-
-    async def nothing(self) -> None:
-        pass
-
-    with ExitStack() as ends, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainings, "warm_up", nothing)
-
-        def served(runs: Path, host: str = "127.0.0.1", token: str | None = None) -> httpx.Client:
-            bound = ends.enter_context(socket.create_server(("127.0.0.1", 0)))
-            door = Door(host, bound.getsockname()[1], token)
-            app = create_app(Lab(runs, Offer()), door, pytest.fail)
-            config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
-            server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-            thread.start()
-            ends.callback(thread.join, 10)
-            ends.callback(setattr, server, "should_exit", True)
-            url = f"http://127.0.0.1:{door.port}"
-            client = ends.enter_context(httpx.Client(base_url=url, timeout=60))
-            client.door, client.home = door, url
-            return client
-
-        yield served
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory, serve) -> httpx.Client:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A lab with one finished run."""
     runs = tmp_path_factory.mktemp("lab") / "runs"
-    client = serve(runs)
-    client.run = made_up_run(runs, fast().vary(split=PAIRS, **TINY), noisy).path.name
-    client.runs = runs
-    return client
+    with served_lab(runs) as client:
+        client.run = made_up_run(runs, fast().vary(split=PAIRS, **TINY), noisy).path.name
+        yield client
 
 
 def refused(answer: httpx.Response, status: int, words: str = "") -> None:
@@ -122,8 +88,14 @@ def test_every_answer_has_a_strict_policy_and_the_page_no_inline_script(client):
     assert "onclick" not in page
 
 
-def test_whoever_binds_elsewhere_needs_the_token(tmp_path, serve):
-    client = serve(tmp_path, host="0.0.0.0", token="secret")
+@pytest.fixture
+def client_with_token(tmp_path) -> Iterator[httpx.Client]:
+    with served_lab(tmp_path, host="0.0.0.0", token="secret") as client:
+        yield client
+
+
+def test_whoever_binds_elsewhere_needs_the_token(client_with_token):
+    client = client_with_token
     port = client.door.port
     for host in (f"192.168.1.7:{port}", f"127.0.0.1:{port}", f"[fe80::1]:{port}"):
         there = {"host": host}
@@ -378,7 +350,7 @@ RAW = [
 ]
 
 
-def test_a_thousand_bad_requests_leave_the_server_as_it_was(tmp_path):
+def test_a_thousand_bad_requests_leave_the_server_as_it_was_until_it_is_interrupted(tmp_path):
     with running_lab(tmp_path) as lab:
         host, port = lab.client.base_url.host, lab.client.base_url.port
         process = psutil.Process(lab.process.pid)
@@ -412,4 +384,6 @@ def test_a_thousand_bad_requests_leave_the_server_as_it_was(tmp_path):
             assert b"Traceback" not in got
         assert memory[1] - memory[0] < 20_000_000
         assert lab.client.get("/api/lab").status_code == 200
-        assert lab.process.poll() is None
+        end_while_it_trains(lab, signal.SIGINT)
+        assert lab.process.returncode == 130
+        assert lab.process.stderr.read() == ""

@@ -14,8 +14,14 @@ from unseen.files import DamagedFileError
 SECONDS_BETWEEN_REPORTS = 0.5
 
 
-def complete_fold(path: Path, experiment: Experiment, fold: int) -> FoldResult | None:
-    """Finish a fold, from its checkpoint where there is one; None if another process has it."""
+def complete_fold(
+    path: Path, experiment: Experiment, fold: int, *, keeps_weights_so_far: bool = False
+) -> FoldResult | None:
+    """Finish a fold, from its checkpoint where there is one; None if another process has it.
+
+    Where `keeps_weights_so_far` is true, the weights are saved at every measurement, for whoever
+    asks the network while it learns: 20 MB each time for the network of the paper.
+    """
     folder = RunFolder(path)
     folder.refuse_gone()
     with folder.hold(fold) as held:
@@ -47,7 +53,7 @@ def complete_fold(path: Path, experiment: Experiment, fold: int) -> FoldResult |
                 first = False
             progress = step.progress
             if not isinstance(progress, BaselineProgress):
-                if step.measurement is not None:
+                if keeps_weights_so_far and step.measurement is not None:
                     folder.save_weights_so_far(fold, progress.state.weights())
                 if progress.epoch_ended:
                     folder.save_checkpoint(fold, progress.state.to_bytes())

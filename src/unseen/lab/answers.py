@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from unseen.errors import SettingError, UnseenError, is_out_of_memory
@@ -46,6 +46,8 @@ async def body_of(request: Request) -> dict[str, Any]:
         document = parse_json(await request.body())
     except ValueError as error:
         raise UnseenError(f"this is no JSON: {error}") from error
+    except ClientDisconnect as error:  # nobody hears this, and it is no fault of the lab's
+        raise UnseenError("the request ended before its body did") from error
     if not isinstance(document, dict):
         raise UnseenError("send an object of names and values")
     return document

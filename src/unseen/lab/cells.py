@@ -62,7 +62,9 @@ class Networks:
                 raise
             except UnseenError as error:
                 if "is not done" in str(error):
-                    raise UnseenError("nothing is learnt yet; start it first") from None
+                    raise UnseenError(
+                        "nothing that it has learnt is saved yet; start it or wait until it is done"
+                    ) from None
                 raise
             kept = so_far, network
             self._kept = dict([*self._kept.items()][-3:]) | {key: kept}

@@ -3,12 +3,8 @@
 One HTML file that asks nothing of any other: it works from a USB stick and on any static host.
 """
 
-import base64
-import hashlib
 import json
-import re
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +17,7 @@ from unseen.errors import UnseenError, printable
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.posing import PosedProblem, pose
 from unseen.files import write_whole
+from unseen.lab.bundling import bundled, content_hash, page_style
 from unseen.lab.graph import Graph, Numbers, record
 from unseen.lab.packing import WHOLE_PRECISION, Packed, pack
 from unseen.learning.evaluation import predict_pictures
@@ -282,42 +279,6 @@ def _html(page: dict[str, Any], entries: list[str]) -> bytes:
         )
     )
     return html.encode()
-
-
-def page_style() -> str:
-    """What the report looks like, and what is added to it."""
-    report_css = files("unseen.views").joinpath("templates/report.css").read_text("utf-8")
-    return "\n".join([report_css, _static("try.css"), _static("page.css")])
-
-
-def bundled(name: str) -> str:
-    """A module of static/ and all that it imports, as one script; names of modules stay apart."""
-    made: dict[str, str] = {}
-
-    def add(module: str) -> None:
-        source = _static(module)
-        for imported in re.findall(r'^import .* from "\./(.*)";$', source, re.MULTILINE):
-            if imported not in made:
-                add(imported)
-        body = re.sub(r"^import .*\n", "", source, flags=re.MULTILINE)
-        exported = re.findall(
-            r"^export (?:async )?(?:const|function|class) (\w+)", body, re.MULTILINE
-        )
-        body = re.sub(r"^export ", "", body, flags=re.MULTILINE)
-        names = ", ".join(exported)
-        made[module] = f"const {{ {names} }} = (() => {{\n{body}return {{ {names} }};\n}})();\n"
-
-    add(name)
-    return "\n" + "".join(made.values())
-
-
-def _static(name: str) -> str:
-    return files("unseen.lab").joinpath("static", name).read_text("utf-8")
-
-
-def content_hash(text: str) -> str:
-    """What a Content-Security-Policy knows an inline script or style by."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _as_json(value: Any) -> str:

@@ -10,6 +10,7 @@ import queue
 import signal
 import sys
 import threading
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
@@ -19,7 +20,18 @@ from unseen.errors import UnseenError
 from unseen.experiments.engine import LocalProcesses
 from unseen.experiments.events import Measured, Progressed, event_json
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.fold import FoldResult
 from unseen.experiments.session import session
+from unseen.experiments.worker import complete_fold
+
+
+class TrainingProcess(LocalProcesses):
+    """Trains folds whose networks can be asked while they learn."""
+
+    def submit_fold(
+        self, path: Path, experiment: Experiment, fold: int
+    ) -> Future[FoldResult | None]:
+        return self.submit(complete_fold, path, experiment, fold, keeps_weights_so_far=True)
 
 
 def main() -> None:
@@ -28,7 +40,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the server to answer
     tasks: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
-    with LocalProcesses(1, "mnist") as engine:
+    with TrainingProcess(1, "mnist") as engine:
         engine.submit(int).result()  # loads torch and the digits, which takes seconds
         _tell({"event": "Ready"})
         while True:
