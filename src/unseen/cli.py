@@ -1,9 +1,11 @@
 """The command line: commands by name, loaded when they are called, and faults for people."""
 
+from typing import Annotated, Literal
+
 import cyclopts
 from cyclopts import App, Parameter
 
-from unseen.commands.output import HelpConsole, say
+from unseen.commands.output import HelpConsole, emit, say
 from unseen.errors import AmbiguousRunError, SettingError, UnseenError
 
 
@@ -44,6 +46,7 @@ COMMANDS = {
     "export": "Write a page to draw in, with a run's networks inside it.",
     "compare": "Compare runs of one problem, combination by combination.",
     "lab": "Open a page to choose what is never seen, watch it learn, and try it.",
+    "doctor": "Print what a bug report needs, and find common troubles on this machine.",
 }
 PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show"}
 for name, about in COMMANDS.items():
@@ -53,6 +56,13 @@ for name, about in COMMANDS.items():
         help=about,
         help_epilogue=EXAMPLES if name == "run" else None,
     )
+
+
+@app.command(help="Print what a shell needs to complete commands and options: source it there.")
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="bash, zsh or fish")], /
+) -> None:
+    emit(app.generate_completion(prog_name="unseen", shell=shell).rstrip("\n"))
 
 
 def command(arguments: list[str] | None = None) -> int:

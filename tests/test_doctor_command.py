@@ -1,0 +1,83 @@
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+from made_up_runs import made_up_run, noisy
+
+from unseen.cli import command
+from unseen.experiments.presets import fast
+
+TINY = fast().vary(samples=3, test_samples=20)
+
+
+def told(capsys, *words: str) -> tuple[int, dict]:
+    code = command(["doctor", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_sound_machine_has_no_trouble_and_nothing_is_left_behind(tmp_path, capsys):
+    run = made_up_run(tmp_path, TINY, noisy, [1])
+    code, found = told(capsys, "--runs-dir", str(tmp_path))
+    assert code == 0
+    assert {"python", "torch", "numpy", "unseen", "system"} <= found["environment"].keys()
+    assert "host" not in found["environment"]
+    by_name = {each["about"]: each for each in found["findings"]}
+    assert by_name["locks"]["found"].startswith("work where")
+    assert by_name["runs"]["found"].startswith("1 in ")
+    assert not any(each["remedy"] for each in found["findings"])
+    assert [*tmp_path.iterdir()] == [run.path]
+
+
+def test_troubles_are_named_with_what_to_do(tmp_path, capsys, monkeypatch):
+    whole, damaged, later = (
+        made_up_run(tmp_path, TINY.vary(seed=seed), noisy, [1]).path for seed in range(3)
+    )
+    (damaged / "folds/01/result.json").write_text("{")
+    (later / "experiment.json").write_text('{"format": 99, "unseen": "9.0"}')
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    monkeypatch.setattr("unseen.experiments.doctor.is_locked", lambda path: False)
+    code, found = told(capsys, "--runs-dir", str(tmp_path))
+    assert code == 1
+    remedies = {each["about"]: each["remedy"] for each in found["findings"] if each["remedy"]}
+    assert {*remedies} == {"disk", "locks", damaged.name, later.name}
+    assert "--runs-dir" in remedies["locks"]
+    assert "--threads" in str(found["findings"])
+    assert command(["doctor", "--runs-dir", str(tmp_path)]) == 1
+    said = capsys.readouterr().out
+    assert "4 troubles found." in said
+    assert f"! {damaged.name}" in said
+    assert whole.name not in said
+
+
+def test_a_folder_that_is_not_there_is_no_trouble(tmp_path, capsys):
+    assert command(["doctor", "--runs-dir", str(tmp_path / "none" / "yet")]) == 0
+    assert "0 in " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_names_commands_and_options(shell, capsys):
+    assert command(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(each in script for each in ("sweep", "predict", "learning-rate"))
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_completes(tmp_path, capsys):
+    command(["completion", "bash"])
+    (tmp_path / "unseen.bash").write_text(capsys.readouterr().out)
+    ask = (
+        "source unseen.bash; COMP_WORDS=(unseen run --opt); COMP_CWORD=2; _unseen; echo $COMPREPLY"
+    )
+    ended = subprocess.run(
+        ["bash", "-c", ask],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=os.environ,
+        check=True,
+    )
+    assert ended.stdout.strip() == "--optimizer"
