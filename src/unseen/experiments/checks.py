@@ -120,8 +120,9 @@ def check_network(
         except WorkerDiedError as death:
             raise UnseenError(f"{model} cannot be tried: {death}") from None
         return
-    # the oracle reads symbols with the encoder of towers
-    network = find_network("towers" if model == "oracle" else model)
+    if model == "oracle":  # reads symbols one by one with the encoder of latent-deep
+        model, length = "latent-deep", 1
+    network = find_network(model)
     if min(height, width) < LARGE_ENOUGH or length > network.most_symbols:
         network.build(length, height, length * width)  # which says what it needs
 

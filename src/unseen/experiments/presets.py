@@ -129,7 +129,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "oracle": Preset(
         lambda: baseline("oracle"),
-        "baseline: what perfect composition could reach (9 min once a run)",
-        55,  # in the mean over ten folds
+        "baseline: what perfect composition could reach (8 min once a run)",
+        50,  # in the mean over ten folds
     ),
 }
