@@ -43,18 +43,18 @@ COMMANDS = {
     "show": "Print the tables of a run again.",
     "predict": "Ask a run's networks what pictures of your own show.",
     "report": "Write a run as one HTML page, or as LaTeX, Markdown or CSV.",
-    "export": "Write a page to draw in, with a run's networks inside it.",
+    "export": "Write a run's networks for elsewhere, or with `export data` what they learn from.",
     "compare": "Compare runs of one problem, combination by combination.",
     "lab": "Open a page to choose what is never seen, watch it learn, and try it.",
     "doctor": "Print what a bug report needs, and find common troubles on this machine.",
 }
-PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show"}
+PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show", "export": "export:app"}
 for name, about in COMMANDS.items():
     app.command(
         f"unseen.commands.{PATHS.get(name, f'{name}:{name}')}",
         name=name,
         help=about,
-        help_epilogue=EXAMPLES if name == "run" else None,
+        **({"help_epilogue": EXAMPLES} if name == "run" else {}),
     )
 
 

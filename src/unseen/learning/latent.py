@@ -128,9 +128,10 @@ class LatentSymbols(nn.Module):
 
         Else by the table where it was filled in, and by the rule elsewhere.
         """
-        if self.is_explained:
-            return self.rule
-        return torch.lerp(self.rule, (GAIN * self.table).view_as(self.rule), self._certainty())
+        filled_in = (GAIN * self.table).view_as(self.rule)
+        mixed = torch.lerp(self.rule, filled_in, self._certainty())
+        # no `if`, so that networks can be exported
+        return torch.where(self.is_explained.bool(), self.rule, mixed)
 
     def _certainty(self) -> Tensor:
         """From 0 to 1, whether an entry of the table rests on pictures or on misread ones."""

@@ -23,8 +23,9 @@ class RescaledOutput(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         outputs: Tensor = self.network(pictures)  # (n, 1, height, width) -> (n, 1)
-        if outputs.numel() != len(pictures):  # one number would pass for the answer to all
-            raise ValueError(f"{len(pictures)} pictures got {outputs.numel()} answers")
+        count = pictures.shape[0]  # len() would fix it for good where a network is exported
+        if outputs.numel() != count:  # one number would pass for the answer to all
+            raise ValueError(f"{count} pictures got {outputs.numel()} answers")
         return self.mean + self.spread * outputs.flatten().float()
 
     def likelihood_loss(
