@@ -128,6 +128,24 @@ def test_a_person_chooses_guesses_watches_rewinds_and_asks(lab, open_lab):  # no
     assert page.locator("#show-run").is_visible()
 
 
+def test_the_first_view_stands_before_the_lab_has_answered(lab, browser):
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    asked, answers = [], False
+    page.route("**/api/*", lambda route: route.continue_() if answers else asked.append(route))
+    page.goto(lab.url, wait_until="commit")
+    page.wait_for_selector("#grid[aria-busy] td[data-row='99']")
+    assert page.locator("#start").is_disabled()
+    assert all(each.text_content().strip() for each in page.locator("#choose select").all())
+    assert "Start a training" in page.locator("#try-network").inner_text()
+    answers = True
+    for route in asked:
+        route.continue_()
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#grid[aria-busy]").count() == 0
+    assert page.locator("#grid td[data-row='99']").inner_text() == "18"
+
+
 def test_an_address_sets_up_the_same_experiment_in_another_lab(lab, open_lab, browser, tmp_path):
     page = open_lab(lab, **SETUP, seed=12, split="3.8_4.1", operation="a*b", guess=40)
     page.click("#open-share")

@@ -71,7 +71,9 @@ class Lab:
     @asynccontextmanager
     async def lifespan(self, app: object) -> AsyncIterator[None]:
         await self.trainings.warm_up()
-        self._background.add(asyncio.create_task(self._measure_speed()))
+        # what the first page asks takes a second or two the first time
+        for task in (self.quick(self.described, {}), self._measure_speed()):
+            self._background.add(asyncio.create_task(task))
         try:
             yield
         finally:

@@ -67,6 +67,7 @@ const MEANINGS = {
 function parts(cell) {
   const named = Object.entries(cell.parts);
   if (!named.length) return make("p", { class: "soft", text: "It was not split for this pair." });
+  const sum = named.reduce((whole, [, part]) => whole + Number(part ?? 0), 0);
   const most = Math.max(1e-9, ...named.map(([, part]) => Math.abs(Number(part ?? 0))));
   return make("div", {},
     make("ul", { class: "parts" }, ...named.map(([name, part]) => {
@@ -74,7 +75,7 @@ function parts(cell) {
       bar.style.width = `${(100 * Math.max(0, Number(part ?? 0))) / most}%`;
       return make("li", { title: MEANINGS[name] ?? "what depends on the image there" }, name, bar, make("span", { class: "number", text: decimal(/** @type {number} */ (part), 3) }));
     })),
-    make("p", { class: "soft", text: `Parts of its mean squared error (${decimal(cell.mse, 3)} on these pictures). Misread: depends on one image. Wrong: common to all its images.` }),
+    make("p", { class: "soft", text: `Parts of its mean squared error on a few images in each place, ${decimal(sum, 3)} in all; on the pictures above it is ${decimal(cell.mse, 3)}. Misread: depends on one image. Wrong: common to all its images.` }),
   );
 }
 

@@ -48,7 +48,15 @@ export class Grid {
     const shape = JSON.stringify([setup.places, setup.place_names]);
     if (shape !== this.shape) this.#build(setup);
     this.shape = shape;
+    this.container.removeAttribute("aria-busy");
     this.paint();
+  }
+
+  /** The grid of all pairs of digits, empty until the lab has said what is asked. */
+  sketch() {
+    const digits = [...Array(10).keys()];
+    this.#build({ places: [digits, digits] });
+    this.container.setAttribute("aria-busy", "true");
   }
 
   /** Colour the grid by the share of each pair that is right; null takes the colours off. @param {(number | null)[] | null} shares */
@@ -57,7 +65,7 @@ export class Grid {
     this.paint();
   }
 
-  /** @param {Setup} setup */
+  /** @param {Pick<Setup, "places">} setup */
   #build(setup) {
     const { places } = setup;
     const last = places.length - 1;

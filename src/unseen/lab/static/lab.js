@@ -17,6 +17,7 @@ import { Watch, tell } from "./watch.js";
  */
 
 const VERBS = /** @type {Record<string, string>} */ ({ add: "add", subtract: "subtract", multiply: "multiply" });
+const TRY_LATER = byId("try-network").textContent; // as the page begins
 const PATIENCE = 120; // milliseconds between a change and its question to the server
 
 /** @type {Choice} */
@@ -42,6 +43,7 @@ const watch = new Watch({
   onNews: () => trying?.refresh?.(),
 });
 
+grid.sketch();
 const lab = await start();
 const form = new Form(lab.catalogue, choice, (name) => {
   changed = name;
@@ -215,8 +217,8 @@ async function tellOutcome(state) {
   const words = make("span", {});
   if (shown?.guess !== null && shown && right !== null && right !== undefined) {
     const points = Math.round(100 * right) - Math.round(100 * (shown.guess ?? 0));
-    const far = points === 0 ? "exactly as many" : `${Math.abs(points)} ${points > 0 ? "more" : "fewer"}`;
-    words.append(make("b", { text: `You guessed ${percent(shown.guess)}; it got ${percent(right)}: ${far}. ` }));
+    const far = points === 0 ? "exactly that" : `${Math.abs(points)} points ${points > 0 ? "more" : "fewer"}`;
+    words.append(make("b", { class: "outcome", text: `You guessed ${percent(shown.guess)}; it got ${percent(right)}: ${far}.` }), " ");
   }
   byId("verdict").replaceChildren(words);
   try {
@@ -258,7 +260,8 @@ function controls(status = watch.state?.status ?? "") {
 function legend(described, coloured) {
   byId("legend").replaceChildren(
     make("span", {}, make("i", { class: "u" }), ` unseen (${described.unseen.length} of ${described.answers.length})`),
-    coloured ? make("span", {}, "right: 0 % ", make("i", { class: "scale" }), " 100 %") : make("span", {}, "numbers: the answers"),
+    coloured ? make("span", {}, "right: 0 % ", make("i", { class: "scale" }), " 100 %") : make("span", {}, `numbers: the ${described.answers_word}`),
+    ...(coloured ? [] : [make("span", {}, "click or drag to choose")]),
     ...(described.undetermined.length ? [make("span", {}, "? cannot be known")] : []),
     ...(coloured ? [make("span", {}, `click a ${described.things.replace(/s$/, "")} to ask about it`)] : []),
   );
@@ -306,7 +309,7 @@ async function halt() {
 function showTry() {
   const run = shown?.run;
   const described = shown;
-  byId("try-network").textContent = run ? "" : "Start a training: as soon as it has learnt a little, its network answers here.";
+  byId("try-network").textContent = run ? "" : TRY_LATER;
   trying = undefined;
   byId("try-box").replaceChildren();
   if (!run || !described) return;
