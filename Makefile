@@ -1,5 +1,5 @@
 # `make run` and `make test` need nothing before them: each installs what it needs and has not got.
-.PHONY: setup run lab test fuzz check bench results example clean
+.PHONY: setup run lab test fuzz check docs bench results example clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,9 +26,13 @@ check: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@$(MAKE) --silent --no-print-directory $(TSC) || true
 	@if [ -x $(TSC) ]; then $(TSC) --project jsconfig.json; else \
 	  echo "The modules of the lab's page are not type-checked: npm or TypeScript is not here."; fi
+
+docs: $(DEV_READY)  ## the site, in build/site: open build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # The page needs no build; TypeScript only checks the types that its comments say.
 TSC := $(VENV)/node/node_modules/.bin/tsc
