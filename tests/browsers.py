@@ -5,20 +5,25 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 
 
+def go_without(what: str) -> NoReturn:
+    """Skip a test that lacks something; in CI, which must have it, the test fails."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what} (.ci/run must do that)")
+    pytest.skip(what)
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser; where there is none, the test is skipped, and in CI it fails."""
     if not Path(CHROMIUM).exists():
-        if os.environ.get("CI") == "true":
-            pytest.fail("no chromium, which CI must have; .ci/run installs it")
-        pytest.skip("no chromium on this machine; apt-get install chromium")
+        go_without("no chromium on this machine; apt-get install chromium")
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(
