@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from unseen.api import load as load
     from unseen.api import run as run
     from unseen.errors import UnseenError as UnseenError
+    from unseen.experiments.datasets import CombinationSplit as CombinationSplit
+    from unseen.experiments.datasets import FoldDataset as FoldDataset
     from unseen.experiments.experiment import Experiment as Experiment
     from unseen.experiments.fold import run_fold as run_fold
     from unseen.experiments.posing import pose as pose
     from unseen.experiments.presets import PRESETS as PRESETS
+    from unseen.experiments.registering import register_model as register_model
+    from unseen.experiments.registering import register_operation as register_operation
+    from unseen.experiments.registering import register_split as register_split
+    from unseen.experiments.registering import register_symbols as register_symbols
     from unseen.experiments.session import session as session
     from unseen.learning.settings import Training as Training
     from unseen.problem.samples import draw_samples as draw_samples
@@ -30,7 +36,9 @@ if TYPE_CHECKING:
 
 # Each name is looked up when it is first asked for, so that the command starts without them.
 _HOME = {
+    "CombinationSplit": "unseen.experiments.datasets",
     "Experiment": "unseen.experiments.experiment",
+    "FoldDataset": "unseen.experiments.datasets",
     "PRESETS": "unseen.experiments.presets",
     "Problem": "unseen.problem.settings",
     "Run": "unseen.api",
@@ -41,6 +49,10 @@ _HOME = {
     "load": "unseen.api",
     "load_symbols": "unseen.problem.symbols",
     "pose": "unseen.experiments.posing",
+    "register_model": "unseen.experiments.registering",
+    "register_operation": "unseen.experiments.registering",
+    "register_split": "unseen.experiments.registering",
+    "register_symbols": "unseen.experiments.registering",
     "render_pictures": "unseen.problem.samples",
     "run": "unseen.api",
     "run_fold": "unseen.experiments.fold",

@@ -77,6 +77,15 @@ class Run:
     """A run on disk: what was run, what came out, and what it means.
 
     What is read is what was there when it was asked for first; `unseen.load` reads it anew.
+
+    >>> import numpy as np, unseen
+    >>> run = unseen.run("fast", folds=1, samples=2, test_samples=2)
+    >>> run.experiment.problem.operation, [each.fold for each in run.results]
+    ('add', [1])
+    >>> run.predict(np.zeros((5, 28, 56))).shape
+    (5,)
+    >>> len(run.measures.by_combination)
+    10
     """
 
     folder: RunFolder
@@ -227,6 +236,11 @@ def run(
     per core, or as `engine` runs them. What was run before is not run again, unless `restart` is
     true. `name` is one to find the run by, which changes nothing else of it. Progress is shown in
     a terminal and in Jupyter; `on_event` is called with each event instead.
+
+    >>> import unseen
+    >>> run = unseen.run("fast", operation="max(a, b)", samples=2, test_samples=2, folds=[1])
+    >>> run.measures.by_fold[0]["fold"]
+    1
     """
     refuse_unknown(settings, ("folds", "jobs", "runs_dir", "restart", "name"))
     if on_event is not None and not callable(on_event):
@@ -248,6 +262,11 @@ def load(run: Run | Path | str, runs_dir: Path | str = "runs", **settings: Any) 
     """A run on disk: its path, its name, the beginning of its name, or its preset.
 
     Of several, the one that was run with these settings: `unseen.load("fast", split="diagonal")`.
+
+    >>> import unseen
+    >>> ran = unseen.run("fast", operation="max(a, b)", samples=2, test_samples=2, folds=1)
+    >>> unseen.load("fast", operation="max(a, b)").name == ran.name
+    True
     """
     if isinstance(run, Run):
         return Run(run.folder)
@@ -266,5 +285,10 @@ def follow(
 
     Ends when the `folds` are done, or when for `timeout` seconds nothing has happened and no
     process works on the run. Without `folds`, every fold is followed that the run has begun.
+
+    >>> import unseen
+    >>> run = unseen.run("fast", folds=1, samples=2, test_samples=2)
+    >>> [type(event).__name__ for event in unseen.follow(run, folds=1)][-1]
+    'Ended'
     """
     return follow_folder(load(run, runs_dir).folder, parse_folds(folds), timeout)

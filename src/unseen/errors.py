@@ -13,7 +13,15 @@ NOT_PRINTED = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
 
 
 class UnseenError(Exception):
-    """Bad input or a machine that cannot do it: shown as one line, exit code 2."""
+    """Bad input or a machine that cannot do it: shown as one line, exit code 2.
+
+    >>> import unseen
+    >>> try:
+    ...     unseen.run("fats")
+    ... except unseen.UnseenError as error:
+    ...     print(str(error)[:45])
+    unknown preset 'fats' (did you mean 'fast'?);
+    """
 
 
 class SettingError(UnseenError):

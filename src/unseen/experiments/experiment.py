@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from unseen.errors import UnseenError, unknown
 from unseen.learning.settings import Training
+from unseen.parts import ADDED, AddedPart
 from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
 from unseen.settings import Frozen, setting_names, usable_path
 
@@ -26,7 +27,13 @@ FIRST_DEFAULTS = {"loss": "mse"}  # of settings whose default is another now
 
 
 class Experiment(Frozen):
-    """A problem, a way to learn it, a seed, and what else the last bits depend on."""
+    """A problem, a way to learn it, a seed, and what else the last bits depend on.
+
+    >>> import unseen
+    >>> experiment = unseen.PRESETS["fast"]().vary(operation="subtract", seed=3)
+    >>> experiment.problem.operation, experiment.seed
+    ('subtract', 3)
+    """
 
     name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     problem: Problem = Field(default_factory=Problem)
@@ -144,6 +151,18 @@ def content_sums(experiment: Experiment) -> ContentSums:
     return ContentSums(symbols_sha256(experiment.problem.symbols), model)
 
 
+def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
+    """By kind, what an experiment uses that is not this package's own."""
+    problem = experiment.problem
+    used = {
+        "model": experiment.training.model,
+        "operation": problem.operation,
+        "symbols": problem.symbols,
+        "split": problem.split,
+    }
+    return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
+
+
 def _model_words(experiment: Experiment, own_sum: str, *, numba: bool) -> list[str]:
     """What a fingerprint counts as the model, in its first revision and up to the present one."""
     from unseen.learning.baselines import BASELINES
@@ -152,7 +171,7 @@ def _model_words(experiment: Experiment, own_sum: str, *, numba: bool) -> list[s
     model = experiment.training.model
     if is_own(model):
         return [f"{own_sum}:{model.rpartition(':')[2]}"]
-    known = (MODELS | BASELINES)[model]
+    known = MODELS[model] if model in MODELS else BASELINES[model]
     uses_numba = isinstance(known, Network) and known.uses_numba and experiment.device == "cpu"
     ending = ", without numba" if uses_numba and not numba else ""
     later = [f", revision {number}" for number in range(2, known.revision + 1)]
@@ -166,6 +185,10 @@ def _fingerprint(
     settings["problem"]["symbols"] = symbols
     settings["training"]["model"] = model
     settings["results_version"] = results_version
+    # symbols count by what they hold; other parts that somebody has added, by their source
+    added = added_parts(experiment)
+    if sums := {kind: part.sha256 for kind, part in added.items() if kind != "symbols"}:
+        settings["added parts"] = sums
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 

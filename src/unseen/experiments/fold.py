@@ -263,7 +263,13 @@ def train_network(
 
 
 def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
-    """Train and evaluate one fold in this process, keeping nothing on disk."""
+    """Train and evaluate one fold in this process, keeping nothing on disk.
+
+    >>> import unseen
+    >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
+    >>> unseen.run_fold(experiment, 1).result.fold
+    1
+    """
     steps = fold_steps(experiment, fold)
     while True:
         try:

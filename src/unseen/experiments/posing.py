@@ -33,7 +33,13 @@ class PosedProblem:
 
 @lru_cache(maxsize=1)
 def pose(problem: Problem) -> PosedProblem:
-    """Read the symbols and split their combinations."""
+    """Read the symbols and split their combinations.
+
+    >>> import unseen
+    >>> posed = unseen.pose(unseen.Problem(split="corner"))
+    >>> posed.combinations.digits[posed.unseen(1)].tolist()[:3]
+    [[7, 7], [7, 8], [7, 9]]
+    """
     bank = load_symbols(problem.symbols)
     operation = parse_operation(problem.operation, problem.length)
     places = [bank.values] * problem.length

@@ -1,6 +1,10 @@
 """Presets: whole recipes under a name, each to be read from top to bottom.
 
 They are made when they are asked for: some settings are checked against registries.
+
+>>> import unseen
+>>> unseen.PRESETS["good"]().training.model
+'latent'
 """
 
 from collections.abc import Callable

@@ -6,7 +6,7 @@ run folder, where several processes may work at once: a fold that another one ho
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -34,7 +34,7 @@ from unseen.experiments.events import (
     Progressed,
     Started,
 )
-from unseen.experiments.experiment import Experiment
+from unseen.experiments.experiment import Experiment, added_parts
 from unseen.experiments.find_runs import check_name
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.measuring import Measurement
@@ -76,6 +76,11 @@ def session(
     the generator, or an error within it, stops the engine at once; what was saved until then stays,
     and the next session goes on from it. `name` is one to find the run by, which changes nothing
     else of it.
+
+    >>> import unseen
+    >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
+    >>> [type(event).__name__ for event in unseen.session(experiment, folds=1)][-1]
+    'Ended'
     """
     experiment = find_experiment(experiment)
     named, runs_dir = parse_folds(folds), check_path("runs_dir", runs_dir)
@@ -85,10 +90,15 @@ def session(
         yield from (Downloaded(*news) for news in fetch_fashion_mnist())
     posed = pose(experiment.problem)
     chosen = check_folds(named, len(posed.folds))
-    folder = own = None
+    folder = None
+    own: Executor | None = None
     if engine is None:
         jobs = jobs or max(1, available_cores() // experiment.threads)
-        engine = own = LocalProcesses(jobs, experiment.problem.symbols)
+        # what was registered in this process, other processes do not know
+        is_known = all(part.is_installed for part in added_parts(experiment).values())
+        symbols = experiment.problem.symbols
+        own = LocalProcesses(jobs, symbols) if is_known else ThreadPoolExecutor(1)
+        engine = own
     try:
         yield from check_network(experiment, posed, chosen, engine)
         folder = RunFolder.of(experiment, runs_dir)

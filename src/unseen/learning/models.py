@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.errors import UnseenError, unknown
+from unseen.parts import Registry
 
 if TYPE_CHECKING:
     from torch import nn
@@ -287,57 +288,62 @@ BENT = "sums of values, products of two, the larger of two, distances and steps"
 MOST_LATENT_SYMBOLS = 3  # its table has 16 to the power of their number
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
-MODELS: dict[str, Network] = {
-    "paper": Network(
-        *(paper, BLIND, "the authors' network, 5.2 million parameters", 22),
-        revision=2,
-        uses_numba=True,
-    ),
-    "paper-undropped": Network(
-        *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 22),
-        revision=2,
-        uses_numba=True,
-    ),
-    "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it", 2.5),
-    "lenet5-strided": Network(
-        lenet5_strided, BLIND, "LeNet-5 that strides instead of pooling, and narrower"
-    ),
-    "lenet5-curved": Network(
-        partial(lenet5_strided, values=2),
-        *(BLIND, "the same, its answer made of two values, their squares and absolute values"),
-        expresses=BENT,
-    ),
-    "lenet5-wide": Network(
-        partial(lenet5_strided, widths=(16, 32, 128, 64)), BLIND, "lenet5-strided, twice as wide", 2
-    ),
-    "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5", 2.5),
-    "towers": Network(
-        *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
-        expresses="sums of values and products of two",
-        revision=2,
-    ),
-    "latent": Network(
-        *(partial(latent, blind=False), PANEL_AWARE),
-        *("symbols of its own, a table of what they make, and the rule behind it", 2),
-        expresses=BENT,
-        most_symbols=MOST_LATENT_SYMBOLS,
-    ),
-    "latent-blind": Network(
-        *(partial(latent, blind=True), PLACE_BLIND),
-        *("the same, not told where the symbols stand", 3),
-        expresses=BENT,
-        most_symbols=MOST_LATENT_SYMBOLS,
-    ),
-    "latent-deep": Network(
-        *(partial(latent, blind=False, eyes=DEEP_EYES), PANEL_AWARE),
-        *("latent with four small convolutions, which read better", 7),
-        expresses=BENT,
-        most_symbols=MOST_LATENT_SYMBOLS,
-    ),
-    "latent-deep-blind": Network(
-        *(partial(latent, blind=True, eyes=DEEP_EYES), PLACE_BLIND),
-        *("the same, not told where the symbols stand", 10),
-        expresses=BENT,
-        most_symbols=MOST_LATENT_SYMBOLS,
-    ),
-}
+MODELS: Registry[Network] = Registry(
+    {
+        "paper": Network(
+            *(paper, BLIND, "the authors' network, 5.2 million parameters", 22),
+            revision=2,
+            uses_numba=True,
+        ),
+        "paper-undropped": Network(
+            *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 22),
+            revision=2,
+            uses_numba=True,
+        ),
+        "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it", 2.5),
+        "lenet5-strided": Network(
+            lenet5_strided, BLIND, "LeNet-5 that strides instead of pooling, and narrower"
+        ),
+        "lenet5-curved": Network(
+            partial(lenet5_strided, values=2),
+            *(BLIND, "the same, its answer made of two values, their squares and absolute values"),
+            expresses=BENT,
+        ),
+        "lenet5-wide": Network(
+            partial(lenet5_strided, widths=(16, 32, 128, 64)),
+            BLIND,
+            "lenet5-strided, twice as wide",
+            2,
+        ),
+        "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5", 2.5),
+        "towers": Network(
+            *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
+            expresses="sums of values and products of two",
+            revision=2,
+        ),
+        "latent": Network(
+            *(partial(latent, blind=False), PANEL_AWARE),
+            *("symbols of its own, a table of what they make, and the rule behind it", 2),
+            expresses=BENT,
+            most_symbols=MOST_LATENT_SYMBOLS,
+        ),
+        "latent-blind": Network(
+            *(partial(latent, blind=True), PLACE_BLIND),
+            *("the same, not told where the symbols stand", 3),
+            expresses=BENT,
+            most_symbols=MOST_LATENT_SYMBOLS,
+        ),
+        "latent-deep": Network(
+            *(partial(latent, blind=False, eyes=DEEP_EYES), PANEL_AWARE),
+            *("latent with four small convolutions, which read better", 7),
+            expresses=BENT,
+            most_symbols=MOST_LATENT_SYMBOLS,
+        ),
+        "latent-deep-blind": Network(
+            *(partial(latent, blind=True, eyes=DEEP_EYES), PLACE_BLIND),
+            *("the same, not told where the symbols stand", 10),
+            expresses=BENT,
+            most_symbols=MOST_LATENT_SYMBOLS,
+        ),
+    }
+)

@@ -26,7 +26,12 @@ def _known_model(model: str) -> str:
 
 
 class Training(Frozen):
-    """How it is learnt."""
+    """How it is learnt.
+
+    >>> import unseen
+    >>> unseen.Training(model="lenet5", epochs=3).optimizer
+    'muon'
+    """
 
     model: Annotated[PathText, AfterValidator(_known_model)] = Field(
         "lenet5-curved", description="Network or baseline; or file.py:Class, your own"

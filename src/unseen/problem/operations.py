@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
+from unseen.parts import Registry
 from unseen.problem.expressions import EXAMPLE, parse_expression
 
 Digits = NDArray[np.int64]  # (n, places)
@@ -114,7 +115,7 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-OPERATIONS: dict[str, Callable[[Digits], Answers]] = {
-    operation.__name__: operation for operation in (add, subtract, multiply)
-}
+OPERATIONS: Registry[Callable[[Digits], Answers]] = Registry(
+    {operation.__name__: operation for operation in (add, subtract, multiply)}
+)
 SIGNED = {"+": "add", "-": "subtract", "*": "multiply"}

@@ -45,7 +45,15 @@ def draw_samples(
     samples_per_combination: int,
     rng: np.random.Generator,
 ) -> Samples:
-    """For the combinations of some rows, images of their digits, at random with replacement."""
+    """For the combinations of some rows, images of their digits, at random with replacement.
+
+    >>> import numpy as np, unseen
+    >>> posed = unseen.pose(unseen.Problem())
+    >>> rows, rng = np.asarray([38, 83]), np.random.default_rng(0)  # (3, 8) and (8, 3)
+    >>> samples = unseen.draw_samples(posed.combinations, rows, posed.bank.test, 5, rng)
+    >>> samples.answers.tolist()
+    [11, 11, 11, 11, 11, 11, 11, 11, 11, 11]
+    """
     drawn = np.repeat(rows.astype(np.int32), samples_per_combination)
     order, first, counts = handwriting.by_label
     images = np.empty((len(drawn), combinations.digits.shape[1]), np.int32)
@@ -57,7 +65,13 @@ def draw_samples(
 
 
 def render_pictures(samples: Samples, rows: NDArray[np.integer[Any]] | slice) -> NDArray[np.uint8]:
-    """The pictures of some samples, digits side by side: (n, height, length · width)."""
+    """The pictures of some samples, digits side by side: (n, height, length · width).
+
+    >>> import unseen
+    >>> samples = unseen.FoldDataset("fast", samples=1).samples
+    >>> unseen.render_pictures(samples, slice(0, 3)).shape
+    (3, 28, 56)
+    """
     return np.asarray(side_by_side(samples.symbols.images[samples.images[rows]]))
 
 

@@ -24,7 +24,12 @@ def _splits() -> list[str]:
 
 
 class Problem(Frozen):
-    """What is asked: which symbols, what to compute from them, which combinations are unseen."""
+    """What is asked: which symbols, what to compute from them, which combinations are unseen.
+
+    >>> import unseen
+    >>> unseen.Problem(operation="a*b + 2", split="diagonal").samples_per_combination
+    1000
+    """
 
     operation: Annotated[str, AfterValidator(_canonical_operation)] = Field(
         "add", description="What to compute: a name, or an expression such as 'a*b + 2'"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError, unknown
 from unseen.files import open_regular
+from unseen.parts import Registry
 from unseen.problem.operations import SIGN_LABELS, spelled
 from unseen.problem.samples import Combinations
 
@@ -296,6 +297,6 @@ def find_split(
 LISTED = "listed"
 COUNTED = ("random", "mirror", "corner")  # splits that can be told how many are unseen
 
-SPLITS: dict[str, Callable[[Combinations, int, int | None], list[Rows]]] = {
-    split.__name__: split for split in (random, mirror, answer, position, diagonal, corner)
-}
+SPLITS: Registry[Callable[[Combinations, int, int | None], list[Rows]]] = Registry(
+    {split.__name__: split for split in (random, mirror, answer, position, diagonal, corner)}
+)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError, unknown
+from unseen.parts import Registry
 from unseen.problem.idx import LARGEST_FILE_BYTES, IdxFile, open_idx
 
 # of the raw bytes: another gzip of the same file is still the same file
@@ -248,7 +249,12 @@ def canonical_symbols(symbols: str) -> str:
 
 @lru_cache(maxsize=1)
 def load_symbols(symbols: str) -> SymbolBank:
-    """The bank of a registered name, or of a folder."""
+    """The bank of a registered name, or of a folder.
+
+    >>> import unseen
+    >>> unseen.load_symbols("mnist").test.images.shape
+    (10000, 28, 28)
+    """
     if symbols in SYMBOLS:
         return SYMBOLS[symbols]()
     folder = Path(symbols)
@@ -263,9 +269,11 @@ def load_symbols(symbols: str) -> SymbolBank:
     raise unknown("symbols", symbols, known, place="folder")
 
 
-SYMBOLS: dict[str, Callable[[], SymbolBank]] = {
-    "mnist": mnist,
-    "fashion-mnist": fashion_mnist,
-    "dominoes": dominoes,
-    "printed": printed,
-}
+SYMBOLS: Registry[Callable[[], SymbolBank]] = Registry(
+    {
+        "mnist": mnist,
+        "fashion-mnist": fashion_mnist,
+        "dominoes": dominoes,
+        "printed": printed,
+    }
+)

@@ -40,23 +40,23 @@ def operations() -> list[Row]:
         "shown:+,-,*": "A sign between two digits says what to do",
         "table:SEED": "Random answers, as a control",
     }
-    return _rows(_first_lines(OPERATIONS) | others)
+    return _rows(_first_lines(OPERATIONS.with_installed()) | others)
 
 
 def symbols() -> list[Row]:
-    return _rows(_first_lines(SYMBOLS) | {"DIR": "A folder of four IDX files"})
+    return _rows(_first_lines(SYMBOLS.with_installed()) | {"DIR": "A folder of four IDX files"})
 
 
 def splits() -> list[Row]:
     listed = {"FILE": "One fold: the combinations that a text file lists, one a line as 3 4"}
-    return _rows(_first_lines(SPLITS) | listed)
+    return _rows(_first_lines(SPLITS.with_installed()) | listed)
 
 
 def networks() -> list[Row]:
     own = "your own, built with (length, height, width)"
     return [
         {"name": name, "about": network.about, "sight": sight(name), "step_cost": network.cost}
-        for name, network in MODELS.items()
+        for name, network in MODELS.with_installed().items()
     ] + [{"name": "file.py:Class", "about": own, "sight": None, "step_cost": None}]
 
 
@@ -81,7 +81,7 @@ def sight(model: str) -> str | None:
 
 def _first_lines(functions: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
     return {
-        name: (function.__doc__ or "").splitlines()[0].rstrip(".")
+        name: (function.__doc__ or "registered").strip().splitlines()[0].rstrip(".")
         for name, function in functions.items()
     }
 

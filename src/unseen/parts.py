@@ -1,0 +1,88 @@
+"""Registries that other packages and notebooks can add to, and what they have added.
+
+An installed package adds parts by an entry point of the group `unseen.parts`: a function without
+arguments, or a module, that calls `unseen.register_model` and the like. It is looked for when a
+name is not known otherwise.
+"""
+
+import hashlib
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from unseen.errors import UnseenError, first_line
+
+GROUP = "unseen.parts"
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class AddedPart:
+    """A part that is not this package's own."""
+
+    sha256: str  # of its source: a run counts by it
+    is_installed: bool  # found by its entry point, in any process
+
+
+class Registry(dict[str, Part]):
+    """Parts by name; a name that is not there may be that of an installed package's part."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (_find_installed() and super().__contains__(name))
+
+    def __missing__(self, name: str) -> Part:
+        if name in self:
+            return self[name]
+        raise KeyError(name)
+
+    def with_installed(self) -> "Registry[Part]":
+        """All parts, those of installed packages among them."""
+        _find_installed()
+        return self
+
+    def add(self, kind: str, name: str, part: Part, made_by: Callable[..., Any]) -> None:
+        """Add a part of somebody else's; the same name again replaces it, but none of our own."""
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{1,60}", name):
+            raise UnseenError(f"{name!r} is no name for a part; use letters, digits, - and _")
+        if not callable(made_by):
+            raise UnseenError(f"{kind} {name!r} must be a function")
+        if super().__contains__(name) and (kind, name) not in ADDED:
+            raise UnseenError(f"there is a {kind} {name!r} already; choose another name")
+        ADDED[kind, name] = AddedPart(_source_sha256(made_by), _state["is_finding"])
+        self[name] = part
+
+
+def _source_sha256(function: Callable[..., Any]) -> str:
+    """What a function says; of one whose source is not known, its name alone."""
+    try:
+        text = inspect.getsource(inspect.unwrap(function))
+    except (OSError, TypeError):
+        text = repr((function.__module__, getattr(function, "__qualname__", "")))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _find_installed() -> bool:
+    """Have installed packages add their parts, once."""
+    if _state["is_done"] or _state["is_finding"]:
+        return _state["is_finding"] or bool(ADDED)
+    _state["is_finding"] = True
+    try:
+        for entry in entry_points(group=GROUP):
+            try:
+                found = entry.load()
+                if callable(found):
+                    found()
+            except Exception as error:
+                raise UnseenError(
+                    f"the parts of {entry.value!r} cannot be loaded: {first_line(error)}"
+                ) from error
+    finally:
+        _state["is_finding"], _state["is_done"] = False, True
+    return bool(ADDED)
+
+
+_state = {"is_done": False, "is_finding": False}
+ADDED: dict[tuple[str, str], AddedPart] = {}

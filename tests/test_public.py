@@ -1,0 +1,200 @@
+"""What is public: its list, its examples, and parts of one's own under a name."""
+
+import doctest
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import unseen
+from unseen import parts
+from unseen.cli import command
+from unseen.experiments.experiment import fingerprint
+from unseen.learning.models import MODELS
+from unseen.problem.operations import OPERATIONS
+from unseen.problem.splits import SPLITS
+from unseen.problem.symbols import SYMBOLS
+
+LISTED = Path(__file__).parent / "data/public-names.txt"
+SMALL = {"samples": 2, "test_samples": 2, "folds": 1}
+
+
+@pytest.fixture(autouse=True)
+def _without_added_parts(monkeypatch, tmp_path):
+    """Registrations of a test are gone after it."""
+    monkeypatch.chdir(tmp_path)
+    before = [(each, {**each}) for each in (MODELS, OPERATIONS, SYMBOLS, SPLITS)]
+    yield
+    for registry, content in before:
+        registry.clear()
+        registry.update(content)
+    parts.ADDED.clear()
+    unseen.pose.cache_clear()
+    unseen.load_symbols.cache_clear()
+
+
+def public_lines() -> list[str]:
+    """Every public name with its parameters; of classes, their public methods too."""
+    lines = []
+    for name in unseen.__all__:
+        thing = getattr(unseen, name)
+        is_function = inspect.isroutine(thing) or hasattr(thing, "cache_clear")
+        lines.append(f"{name}{parameters(thing)}" if is_function else name)
+        if inspect.isclass(thing):
+            own = {**vars(thing)} if thing.__module__.startswith("unseen") else {}
+            for each, value in sorted(own.items()):
+                if each == "__init__" or (not each.startswith("_") and callable(value)):
+                    if each.startswith(("model_", "_")) and each != "__init__":
+                        continue
+                    lines.append(f"{name}.{each}{parameters(value)}")
+    return lines
+
+
+def parameters(function) -> str:
+    return "(" + ", ".join(map(str, inspect.signature(function).parameters)) + ")"
+
+
+def test_what_is_public_does_not_change_unnoticed():
+    """Where it changes on purpose, write the new list into tests/data/public-names.txt."""
+    assert public_lines() == LISTED.read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", unseen.__all__)
+def test_every_public_name_has_an_example_that_runs(name):
+    thing = getattr(unseen, name)
+    if not inspect.isclass(thing) and not callable(thing):  # a registry: its module has one
+        thing = import_module(unseen._HOME[name])
+    found = doctest.DocTestFinder(recurse=False).find(inspect.unwrap(thing), name, globs={})
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    tried = 0
+    for test in found:
+        tried += runner.run(test).attempted
+    assert tried > 0
+    assert runner.failures == 0
+
+
+def test_types_are_announced():
+    assert Path(unseen.__file__).with_name("py.typed").is_file()
+
+
+class Tiny(torch.nn.Sequential):
+    def __init__(self, length, height, width):
+        super().__init__(torch.nn.Flatten(), torch.nn.Linear(height * width, 1))
+
+
+def other_rows(table, seed, unseen):
+    """Every other combination."""
+    return [np.arange(0, len(table.digits), 2)]
+
+
+def test_parts_of_ones_own_are_run_shown_and_told_apart():
+    unseen.register_model("tiny", Tiny)
+    unseen.register_split("other-rows", other_rows)
+    unseen.register_operation("first", lambda digits: digits[:, 0])
+    settings = {"model": "tiny", "split": "other-rows", "operation": "first"}
+    run = unseen.run("fast", **settings, **SMALL)
+    assert len(run.results[0].unseen) == 50
+    assert "first" in str(run.experiment)
+    assert unseen.load(run.folder.path).predict(np.zeros((1, 28, 56))).shape == (1,)
+    before = fingerprint(run.experiment)
+    unseen.register_operation("first", lambda digits: digits[:, 0] + 0)  # another source
+    assert fingerprint(run.experiment) != before
+
+
+def test_a_part_of_the_package_is_not_replaced_and_names_are_names():
+    for name, fault in (("add", "already"), ("a b", "no name"), ("", "no name")):
+        with pytest.raises(unseen.UnseenError, match=fault):
+            unseen.register_operation(name, lambda digits: digits[:, 0])
+    with pytest.raises(unseen.UnseenError, match="must be a function"):
+        unseen.register_model("new-one", "no function")
+
+
+def test_faults_of_ones_own_parts_are_one_line():
+    unseen.register_operation("halves", lambda digits: digits[:, 0] / 2)
+    unseen.register_operation("broken", lambda digits: 1 // 0)
+    unseen.register_split("outside", lambda table, seed, unseen: [[500]])
+    unseen.register_symbols("few", lambda: (np.zeros((2, 28, 28), np.uint8), [0, 1]))
+    for settings, fault in (
+        ({"operation": "halves"}, "one whole number"),
+        ({"operation": "broken"}, "operation 'broken' fails: ZeroDivisionError"),
+        ({"split": "outside"}, "rows from 0 to 99"),
+        ({"symbols": "few"}, "symbols 'few' must give"),
+    ):
+        with pytest.raises(unseen.UnseenError, match=fault):
+            unseen.pose(unseen.Problem(**settings))
+
+
+def test_an_installed_package_brings_parts_to_every_process(tmp_path):
+    """A package with an entry point: the command line knows its parts, and so do workers."""
+    (tmp_path / "our_parts.py").write_text(
+        "import numpy as np, torch, unseen\n"
+        "class Tiny(torch.nn.Sequential):\n"
+        "    def __init__(self, length, height, width):\n"
+        "        super().__init__(torch.nn.Flatten(), torch.nn.Linear(height * width, 1))\n"
+        "def smallest(digits):\n"
+        "    'The smallest digit.'\n"
+        "    return digits.min(axis=1)\n"
+        "def register():\n"
+        "    unseen.register_model('our-tiny', Tiny)\n"
+        "    unseen.register_operation('smallest', smallest)\n"
+    )
+    info = tmp_path / "our_parts-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: our-parts\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[unseen.parts]\nours = our_parts:register\n")
+    source = str(Path(unseen.__file__).parents[1])
+    asked = ["run", "--model", "our-tiny", "--operation", "smallest", "--samples", "2", "--quiet"]
+    asked += ["--test-samples", "2", "--folds", "1,2", "--no-report", "--json"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "unseen", *asked],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{tmp_path}:{source}", "PATH": "", "HOME": str(tmp_path)},
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert '"operation": "smallest"' in ended.stdout
+
+
+def test_without_such_a_package_a_name_is_unknown_as_before(capsys):
+    assert command(["run", "--split", "dagonal"]) == 2
+    assert "did you mean 'diagonal'?" in capsys.readouterr().err
+
+
+def test_a_dataset_has_the_samples_of_the_fold():
+    settings = {"samples": 3, "test_samples": 2, "operation": "subtract"}
+    test = unseen.FoldDataset("fast", 4, "test", **settings)
+    posed = unseen.pose(test.experiment.problem)
+    rows = {tuple(each) for each in posed.combinations.digits[posed.unseen(4)].tolist()}
+    assert {tuple(each) for each in test.digits.tolist()} == rows
+    train = unseen.FoldDataset("fast", 4, **settings)
+    assert not rows & {tuple(each) for each in train.digits.tolist()}
+    picture, answer = train[7]
+    assert picture.shape == (1, 28, 56)
+    assert 0 <= picture.min() <= picture.max() <= 1
+    assert answer == train.digits[7, 0] - train.digits[7, 1]
+    assert len([*train]) == len(train)
+    for wrong in ({"fold": 11}, {"half": "unseen"}):
+        with pytest.raises(unseen.UnseenError):
+            unseen.FoldDataset("fast", **wrong)
+
+
+@pytest.mark.parametrize("split", [*SPLITS])
+def test_scikit_learn_gets_the_same_folds(split):
+    posed = unseen.pose(unseen.Problem(split=split))
+    digits = np.repeat(posed.combinations.digits, 3, axis=0)
+    answers = np.repeat(posed.combinations.answers, 3)
+    splitter = unseen.CombinationSplit(split)
+    folds = [*splitter.split(digits, answers, digits)]
+    assert len(folds) == splitter.get_n_splits(digits, answers, digits) == len(posed.folds)
+    for (train, test), fold in zip(folds, posed.folds, strict=True):
+        assert np.array_equal(np.unique(test // 3), fold.unseen)
+        assert len(train) + len(test) == len(digits)
+    with pytest.raises(unseen.UnseenError, match="groups must be the digits"):
+        next(splitter.split(digits, answers))
