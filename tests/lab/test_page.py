@@ -1,20 +1,17 @@
-"""A page without a server, in a real browser: it answers as torch does, and what people draw."""
+"""A page without a server, in a real browser: one draws, chooses, and is told."""
 
 import base64
 import io
 import itertools
-import json
 import re
-from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from drawings import drawings
-from PIL import Image, ImageDraw, ImageFont
+from pages import EARLIER, PUBLISHED, data_of, font_picture
+from PIL import Image
 
 import unseen
 from unseen.cli import command
@@ -22,81 +19,9 @@ from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
 from unseen.lab.bundling import bundled, content_hash, page_style
-from unseen.lab.graph import record
-from unseen.lab.packing import pack
 from unseen.lab.page import LARGEST_PAGE_BYTES, render_page
-from unseen.learning.evaluation import predict_pictures
-from unseen.learning.models import MODELS
-from unseen.learning.modules import RescaledOutput
-from unseen.problem.symbols import mnist
 
-ROOT = Path(__file__).parents[2]
-PUBLISHED = ROOT / "docs/try.html"
-EARLIER = ROOT / "tests/data/format-1/fast-d9ea9a387d11"  # two folds of `fast`, hardly trained
 DRAWN = drawings()
-RNG = np.random.default_rng(7)
-
-# Each takes JSON and gives JSON, which is faster than values; the modules are those of the page.
-ANSWERS = f"""async (given) => {{
-  const {{ folds, panels }} = JSON.parse(given);
-  {bundled("network.js")}
-  const all = [];
-  for (const [at, {{ graph, packed }}] of folds.entries()) {{
-    const ask = await openNetwork(graph, packed);
-    all.push(panels[at].map((some) =>
-      ask(some.map((each) => Uint8Array.from(atob(each), (sign) => sign.charCodeAt(0))))));
-  }}
-  return JSON.stringify(all);
-}}"""
-TRIED = f"""async (given) => {{
-  const {{ fold, ways, pairs }} = JSON.parse(given);
-  {bundled("network.js")}
-  {bundled("prepare.js")}
-  const ask = await openNetwork(fold.graph, fold.packed);
-  const found = {{}}, pixels = {{}};
-  for (const [name, {{ pen, drawings }}] of Object.entries(ways)) {{
-    const prepared = drawings.map((strokes) =>
-      prepareStrokes(strokes.map((line) => line.map(([x, y]) => ({{ x, y }}))), pen));
-    found[name] = pairs.map((pair) => ask(pair.map((at) => prepared[at])));
-    pixels[name] = prepared.map((each) => [...each]);
-  }}
-  const times = [];
-  for (let time = 0; time < 21; time++) {{
-    const start = performance.now();
-    ask(pairs[time].map((at) => prepareStrokes(
-      ways.usual.drawings[at].map((line) => line.map(([x, y]) => ({{ x, y }}))), 0.08)));
-    times.push(performance.now() - start);
-  }}
-  return JSON.stringify({{ found, pixels, milliseconds: Math.min(...times) }});
-}}"""
-OF_PICTURES = f"""async (given) => {{
-  const {{ fold, pictures, pairs }} = JSON.parse(given);
-  {bundled("network.js")}
-  {bundled("prepare.js")}
-  const ask = await openNetwork(fold.graph, fold.packed);
-  const prepared = pictures.map(({{ width, height, grey }}) => {{
-    const light = Uint8Array.from(atob(grey), (sign) => sign.charCodeAt(0));
-    const data = new Uint8ClampedArray(4 * light.length);
-    light.forEach((each, at) => data.set([each, each, each, 255], 4 * at));
-    return prepare({{ width, height, data }}).pixels;
-  }});
-  return JSON.stringify(pairs.map((pair) => ask(pair.map((at) => prepared[at]))));
-}}"""
-
-
-@pytest.fixture
-def ask(browser) -> Callable[..., Any]:
-    """What a script gives for some values, in an empty page."""
-    page = browser.new_page()
-    return lambda script, **given: json.loads(page.evaluate(script, json.dumps(given)))
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of an earlier run, by the command."""
-    path = tmp_path_factory.mktemp("page") / "draw here.html"
-    assert command(["export", str(EARLIER), "--page", str(path)]) == 0
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -114,159 +39,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("trained") / "page.html"
     path.write_text(page)
     return path
-
-
-def data_of(page: Path) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text())
-    assert found is not None
-    return json.loads(found[1])
-
-
-def as_text(values: np.ndarray) -> str:
-    return base64.b64encode(values.astype(np.uint8).tobytes()).decode()
-
-
-def panels_of(length: int, count: int) -> tuple[np.ndarray, list[list[str]]]:
-    """Pictures of MNIST's test digits side by side, and their panels as text."""
-    images = mnist().test.images[RNG.integers(0, 10_000, (count, length))]
-    pictures = np.concatenate(list(images.swapaxes(0, 1)), axis=2)
-    return pictures, [[as_text(each) for each in some] for some in images]
-
-
-def test_a_page_answers_a_thousand_pairs_as_torch_does(made: Path, ask):
-    run, data = unseen.load(EARLIER), data_of(made)
-    pictures, panels = panels_of(2, 1_000)
-    answered = ask(ANSWERS, folds=data["folds"][:1], panels=[panels])
-    assert np.abs(answered[0] - run.predict(pictures, fold=1)).max() < 1e-3
-
-
-def test_every_registered_network_answers_in_a_page_as_torch_does(ask):
-    folds, expected, panels = [], [], []
-    for name, network in MODELS.items():
-        if name.startswith("paper"):  # too large for a page
-            continue
-        for length in (2, 3) if "latent" in name else (2,):
-            torch.manual_seed(length)
-            model = RescaledOutput(network.build(length, 28, 28 * length), 9.0, 4.0)
-            graph = record(model, 28, 28 * length)
-            packed = pack(graph.constants, 16)
-            pictures, some = panels_of(length, 4)
-            panels.append(some)
-            expected.append(predict_pictures(model, pictures, torch.device("cpu")))
-            folds.append(
-                {
-                    "graph": {
-                        "picture": list(graph.picture.shape),
-                        "shapes": [list(each.shape) for each in graph.constants],
-                        "steps": graph.steps,
-                    },
-                    "packed": {
-                        "floats": packed.floats,
-                        "integers": packed.integers,
-                        "isScaled": packed.is_scaled,
-                    },
-                }
-            )
-    answered = ask(ANSWERS, folds=folds, panels=panels)
-    assert np.abs(np.array(answered) - np.array(expected)).max() < 1e-3
-
-
-def moved(scale: float, x: float, y: float) -> list[Any]:
-    return [
-        [[(scale * a + x, scale * b + y) for a, b in stroke] for stroke in strokes]
-        for _, strokes in DRAWN
-    ]
-
-
-def shaken() -> list[Any]:
-    """All drawings by a hand that trembles, each turned a little."""
-
-    def shake(stroke: list[tuple[float, float]], turn: float) -> list[list[float]]:
-        points = np.array(stroke) @ [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
-        waves = 0.02 * np.sin(9 * points[:, ::-1] + RNG.random(2) * 7)
-        return (points + waves + RNG.normal(0, 0.006, points.shape)).tolist()
-
-    turns = RNG.normal(0, 0.1, len(DRAWN))
-    return [
-        [shake(stroke, turn) for stroke in strokes]
-        for turn, (_, strokes) in zip(turns, DRAWN, strict=True)
-    ]
-
-
-# how a hand may draw: pen, and all drawings
-WAYS = {
-    "usual": (0.08, moved(1, 0, 0)),
-    "off-centre": (0.08, moved(0.5, 0.45, 0.02)),
-    "small": (0.05, moved(0.2, 0.3, 0.5)),
-    "large": (0.08, moved(1.15, -0.07, -0.07)),
-    "thin pen": (0.03, moved(1, 0, 0)),
-    "thick pen": (0.15, moved(1, 0, 0)),
-    "shaken": (0.08, shaken()),
-}
-
-
-def shares(answers: list[float], digits: list[int], pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Shares of pairs that round to the right answer, and to at most one beside it."""
-    right = np.array([digits[one] + digits[other] for one, other in pairs])
-    beside = np.abs(np.rint(answers) - right)
-    return np.array([(beside == 0).mean(), (beside <= 1).mean()])
-
-
-def test_drawn_pairs_are_answered_whatever_the_pen_the_size_and_the_place(ask):
-    assert len(DRAWN) >= 60
-    digits = [digit for digit, _ in DRAWN]
-    pairs = [(at, int(other)) for at, other in enumerate(RNG.permutation(len(DRAWN)))]
-    ways = {name: {"pen": pen, "drawings": drawn} for name, (pen, drawn) in WAYS.items()}
-    fold = data_of(PUBLISHED)["folds"][0]
-    tried = ask(TRIED, fold=fold, ways=ways, pairs=pairs)
-    found = {name: shares(answers, digits, pairs) for name, answers in tried["found"].items()}
-    for name, each in found.items():
-        least = (0.85, 0.95) if name in ("usual", "shaken") else found["usual"] - 0.05
-        assert (each >= least).all(), (name, each)
-    assert tried["milliseconds"] < 50
-    pixels = {name: np.array(each).reshape(-1, 28, 28) for name, each in tried["pixels"].items()}
-    usual = pixels["usual"].sum(axis=(1, 2))
-    for prepared in pixels.values():
-        check_as_mnist(prepared)
-        ink = prepared.sum(axis=(1, 2)) / usual  # by the widths of strokes
-        assert ink.min() > 0.8
-        assert ink.max() < 1.9
-
-
-def check_as_mnist(prepared: np.ndarray) -> None:
-    """Cropped into 20 × 20 and centred by mass."""
-    along = np.arange(28)
-    for axis in (1, 2):
-        marginal = prepared.sum(axis=axis)
-        centres = (marginal * along).sum(axis=1) / marginal.sum(axis=1)
-        assert np.abs(centres - 14).max() < 0.3
-        reach = (prepared.max(axis=axis) > 127).sum(axis=1)
-        assert reach.max() <= 21
-    longer = np.maximum(*((prepared.max(axis=axis) > 127).sum(axis=1) for axis in (1, 2)))
-    assert longer.min() >= 19
-
-
-def font_picture(digit: int, font: str) -> np.ndarray:
-    """A digit as printed, dark on light, not in the middle."""
-    package = find_spec("matplotlib")
-    assert package is not None
-    assert package.origin is not None
-    file = Path(package.origin).parent / f"mpl-data/fonts/ttf/{font}.ttf"
-    picture = Image.new("L", (120, 120), 235)
-    ImageDraw.Draw(picture).text((36, 4), str(digit), 20, ImageFont.truetype(str(file), 84))
-    return np.asarray(picture)
-
-
-def test_printed_digits_are_answered_too(ask):
-    fonts = ("DejaVuSans", "DejaVuSerif-Italic", "cmss10", "STIXGeneral", "DejaVuSansMono-Bold")
-    digits = [digit for _ in fonts for digit in range(10)]
-    pictures = [font_picture(digit, font) for font in fonts for digit in range(10)]
-    pairs = [(at, int(other)) for at, other in enumerate(RNG.permutation(50))]
-    given = [{"width": 120, "height": 120, "grey": as_text(each)} for each in pictures]
-    fold = data_of(PUBLISHED)["folds"][0]
-    answers = ask(OF_PICTURES, fold=fold, pictures=given, pairs=pairs)
-    found = shares(answers, digits, pairs)
-    assert (found >= (0.85, 0.95)).all()
 
 
 def open_page(browser, path: Path, **options: Any) -> tuple[Any, list[str], list[str]]:
