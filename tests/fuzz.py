@@ -1,4 +1,4 @@
-"""Generated mutations of run folders, IDX folders, names, lists and settings: `make fuzz`.
+"""Generated mutations of run folders, symbols, pictures, names, lists and settings: `make fuzz`.
 
 Each case goes through the real commands in this process. None may end in a traceback, take longer
 than ten seconds or a gigabyte, send a control character to the terminal, or hide the whole run
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -31,6 +32,7 @@ import made_up_runs
 import numpy as np
 from conftest import write_idx, write_symbols
 from mutations import FOLDS, HOSTILE, ODD, TO_FILES, TO_RUNS, reseal
+from PIL import Image
 
 import unseen
 from unseen.cli import command
@@ -94,6 +96,10 @@ class World:
         whole = made_up_runs.made_up_run(pattern, self.whole, folds=FOLDS)
         self.whole_name = whole.path.name
         self.pattern = pattern
+        panel = np.pad(np.full((20, 4), 250, np.uint8), ((4, 4), (12, 12)))
+        self.picture = Image.fromarray(np.concatenate([panel, panel], axis=1))
+        self.picture_file = home / "picture.png"
+        self.picture.save(self.picture_file)
 
     def lay_out(self) -> tuple[Path, Path]:
         """A runs folder with both runs; returns it and the run that is to be broken."""
@@ -226,13 +232,56 @@ def odd_setting(world: World, rng: random.Random) -> str:
     return f"setting {name}"
 
 
+def odd_picture(world: World, rng: random.Random) -> str:
+    """Pictures of odd content, shape, mode and name; the whole one beside them is answered."""
+    folder = Path(tempfile.mkdtemp(dir=world.home))
+    whole = folder / "whole.png"
+    world.picture.save(whole)
+    kind = rng.choice(("file", "file", "file", "shape", "claim", "name", "list"))
+    name = "odd" if kind != "name" else rng.choice(HOSTILE).replace("/", "")
+    odd = folder / f"{name}.{rng.choice(('png', 'jpg', 'webp', 'tif'))}"
+    if kind == "shape":
+        sizes = [rng.choice((1, 2, 7, 28, 56, 300, 6_000)) for _ in range(2)]
+        mode = rng.choice(("1", "L", "RGB", "RGBA", "P", "CMYK", "I;16", "F", "LA"))
+        noise = np.random.default_rng(rng.randrange(10**6)).integers(0, 256, (40, 80))
+        image = Image.fromarray(noise.astype(np.uint8)).resize(sizes)
+        with suppress(OSError, ValueError):  # not every format has every mode
+            image.convert(mode).save(odd)
+    elif kind == "claim":  # a header that promises more than there is, or than there may be
+        world.picture.save(odd.with_suffix(".png"))
+        content = bytearray(odd.with_suffix(".png").read_bytes())
+        size = [rng.choice((0, 1, 56, 5_000, 60_000, 2**31 - 1)) for _ in range(2)]
+        content[16:24] = struct.pack(">II", *size)
+        content[29:33] = struct.pack(">I", zlib.crc32(content[12:29]))
+        odd.write_bytes(content)
+    else:
+        with suppress(OSError):
+            world.picture.resize((400, 200)).save(odd)
+        if kind == "file":
+            rng.choice(TO_FILES)(odd, rng)
+    asked = [str(folder)]
+    if kind == "list":
+        lines = [rng.choice([*HOSTILE, "", "/dev/zero", "\0", "a" * 5000, ".."]) for _ in range(5)]
+        sys.stdin = io.StringIO("\n".join([*lines, str(whole)]))
+        asked = ["-"]
+    form = rng.choice(([], ["--json"], ["--csv"], ["--show"]))
+    run = str(Path(__file__).parent / "data/format-1/fast-d9ea9a387d11")
+    _, said = run_command("predict", run, *asked, *form, runs=folder, codes=(0, 1))
+    if str(whole) not in said:
+        raise BrokenError(f"the whole picture has no answer: {said}"[:500])
+    if form == ["--json"]:
+        json.loads(said)
+    return f"picture {kind}"
+
+
 KINDS = [broken_run] * 7 + [hostile_name, odd_symbols, odd_list, odd_setting]
+KINDS += [odd_picture] * 3
 
 
 # what is asked of each case
 
 
-def run_command(*arguments: str, runs: Path) -> tuple[int, str]:
+def run_command(*arguments: str, runs: Path, codes: tuple[int, ...] = (0, 2)) -> tuple[int, str]:
     """A command in this process: its exit code and what it printed on stdout."""
     out, told = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(told):
@@ -240,7 +289,7 @@ def run_command(*arguments: str, runs: Path) -> tuple[int, str]:
     said = out.getvalue() + told.getvalue()
     if printable(said, but="\n") != said:
         raise BrokenError(f"control characters in the output of {arguments}: {said!r}"[:500])
-    if code not in (0, 2):
+    if code not in codes:
         raise BrokenError(f"{arguments} ended with {code}")
     if code == 2 and told.getvalue().count("\n") > 6:
         raise BrokenError(f"{arguments} says more than it should: {told.getvalue()}"[:500])
@@ -262,6 +311,8 @@ def ask_commands(world: World, runs: Path, run: str, rng: random.Random) -> None
             ["report", run, "--format", "markdown"],
             ["report", run, "--format", "latex", "--output", str(runs / "out.tex")],
             ["compare", world.whole_name, run],
+            ["predict", run, str(world.picture_file), "--json"],
+            ["export", run, "--safetensors", str(runs / "weights")],
             ["compare", run, world.whole_name, "--json"],
         ],
         2,

@@ -1,5 +1,6 @@
 """`unseen predict`: what the networks of a run answer to pictures of one's own."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -89,7 +90,7 @@ def find_pictures(names: Sequence[str]) -> tuple[list[Path], list[FailedPicture]
     faults: list[FailedPicture] = []
     for name in _names(names):
         path = Path(name)
-        if not path.is_dir():
+        if not os.path.isdir(path):  # which is so of no name that is too long
             paths.append(path)
             continue
         found = sorted(each for each in path.rglob("*") if each.suffix.lower() in SUFFIXES)
@@ -104,7 +105,7 @@ def find_pictures(names: Sequence[str]) -> tuple[list[Path], list[FailedPicture]
 
 def _names(names: Sequence[str]) -> Iterator[str]:
     for name in names:
-        if name.startswith("-") and name != "-" and not Path(name).exists():
+        if name.startswith("-") and name != "-" and not os.path.exists(name):
             raise UnseenError(f"unknown option {name!r}; unseen predict --help lists them")
         if name != "-":
             yield name

@@ -127,7 +127,10 @@ def picture_shape(problem: Problem) -> SymbolShape:
     posed = pose(problem)
     height, width = posed.bank.test.images.shape[1:]
     return SymbolShape(
-        posed.combinations.digits.shape[1], height, width, is_mnist_like=problem.symbols == "mnist"
+        posed.combinations.digits.shape[1],
+        height,
+        width,
+        is_mnist_like=problem.symbols in ("mnist", "mnist-0-4"),
     )
 
 

@@ -92,9 +92,10 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     """Grey values from 0 to 255; what is transparent is white paper."""
     if image.mode != "L":
         if image.mode.startswith(("I", "F")):
-            deep = np.asarray(image, np.float64)
+            deep = np.asarray(image, np.float32)
             most = 65_535 if image.mode.startswith("I") else max(1.0, float(np.nanmax(deep)))
-            return np.clip(np.nan_to_num(deep) * (255 / most), 0, 255).astype(np.uint8)
+            grey = np.clip(np.nan_to_num(deep) * (255 / most), 0, 255)
+            return np.asarray(grey, np.uint8)
         if image.has_transparency_data:
             image = image.convert("RGBA")
             paper = Image.new("RGBA", image.size, "white")
@@ -376,7 +377,8 @@ def prepare_symbol(ink: Floats) -> NDArray[np.uint8]:
     crop = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     longer = max(crop.shape)
     enlarged = _resized(crop, FINE / longer, Image.Resampling.BILINEAR)
-    fine = _with_strokes_as_mnist(np.pad(enlarged, 6) >= 0.5)
+    # thin strokes are paler once they are scaled down
+    fine = _with_strokes_as_mnist(np.pad(enlarged, 6) >= enlarged.max() / 2)
     rows, columns = np.flatnonzero(fine.any(axis=1)), np.flatnonzero(fine.any(axis=0))
     crop = fine[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].astype(np.float32)
     small = _resized(crop, BOX / max(crop.shape), Image.Resampling.BOX)

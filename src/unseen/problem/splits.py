@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -261,6 +262,12 @@ def written_combinations(combinations: Iterable[Combination]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def ready_lists() -> dict[str, Path]:
+    """Lists of unseen combinations that come with the package, by name."""
+    folder = Path(str(files("unseen.problem"))) / "lists"
+    return {path.stem: path for path in sorted(folder.glob("*.txt"))}
+
+
 def find_split(
     split: str | Path | Iterable[Sequence[int | str]],
 ) -> tuple[str, tuple[Combination, ...]]:
@@ -280,7 +287,7 @@ def find_split(
         return LISTED, tuple(sorted(found))
     if (split := str(split)) in SPLITS:
         return split, ()
-    path = Path(split)
+    path = ready_lists().get(split, Path(split))
     if os.path.isfile(path):  # which is so of no name that is too long
         return LISTED, read_combinations(path)
     if split and os.path.exists(path):
@@ -291,7 +298,7 @@ def find_split(
         if None in parsed:
             raise SettingError("split", split, "lists what is no combination; say it as 3 4; 5 1")
         return LISTED, tuple(sorted({*filter(None, parsed)}))
-    raise unknown("split", split, [*SPLITS, "a file of combinations"], place="file")
+    raise unknown("split", split, [*SPLITS, *ready_lists(), "a file of combinations"], place="file")
 
 
 LISTED = "listed"

@@ -52,6 +52,7 @@ CLOTHES = (
 )
 SYMBOL_WORDS = {
     "mnist": SymbolWords("digit", "handwriting"),
+    "mnist-0-4": SymbolWords("digit", "handwriting"),
     "fashion-mnist": SymbolWords("garment", "photographs", CLOTHES),
     "dominoes": SymbolWords("tile", "drawings"),
     "printed": SymbolWords("digit", "fonts"),

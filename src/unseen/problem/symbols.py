@@ -112,6 +112,13 @@ def mnist() -> SymbolBank:
         return published_bank(folder, MNIST_SHA256, remedy="install unseen again")
 
 
+def mnist_0_4() -> SymbolBank:
+    """The digits 0 to 4 of MNIST, as in rsbench's MNIST-Half."""
+    bank = mnist()
+    train, test = (half.only(half.labels <= 4) for half in (bank.train, bank.test))
+    return SymbolBank(train, test, MNIST_0_4_SHA256)
+
+
 def published_bank(folder: Path, published: Mapping[str, str], remedy: str) -> SymbolBank:
     """Four compressed IDX files that must have these sums; an error ends in the remedy."""
     paths = {name: folder / f"{name}.gz" for name in published}
@@ -207,7 +214,8 @@ DRAWN_SHA256 = {
     "dominoes": "80d402936aa0b03d289e011ba778e37e4aa287cbabcbdb9140d9ed24733d4267",
     "printed": "41e9b160c22110f12099d8c2d758c35d3b316a6f2c2628c9f112ea32049f8e57",
 }
-BANK_SHA256 = {"mnist": MNIST_BANK_SHA256, **DRAWN_SHA256}
+MNIST_0_4_SHA256 = hashlib.sha256(f"{MNIST_BANK_SHA256} 0 to 4".encode()).hexdigest()
+BANK_SHA256 = {"mnist": MNIST_BANK_SHA256, "mnist-0-4": MNIST_0_4_SHA256, **DRAWN_SHA256}
 
 
 def symbols_sha256(symbols: str) -> str:
@@ -272,6 +280,7 @@ def load_symbols(symbols: str) -> SymbolBank:
 SYMBOLS: Registry[Callable[[], SymbolBank]] = Registry(
     {
         "mnist": mnist,
+        "mnist-0-4": mnist_0_4,
         "fashion-mnist": fashion_mnist,
         "dominoes": dominoes,
         "printed": printed,

@@ -12,7 +12,7 @@ from unseen.experiments.presets import PRESETS
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import MODELS
 from unseen.problem.operations import OPERATIONS
-from unseen.problem.splits import SPLITS
+from unseen.problem.splits import SPLITS, ready_lists
 from unseen.problem.symbols import SYMBOLS
 from unseen.studies.study import ready_studies
 from unseen.views.tables import console_table
@@ -48,7 +48,11 @@ def symbols() -> list[Row]:
 
 
 def splits() -> list[Row]:
-    listed = {"FILE": "One fold: the combinations that a text file lists, one a line as 3 4"}
+    listed = {
+        name: path.read_text("utf-8").splitlines()[0].strip("# .")
+        for name, path in ready_lists().items()
+    }
+    listed |= {"FILE": "One fold: the combinations that a text file lists, one a line as 3 4"}
     return _rows(_first_lines(SPLITS.with_installed()) | listed)
 
 
