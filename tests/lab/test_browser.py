@@ -295,6 +295,7 @@ def test_runs_are_listed_reopened_and_compared(lab, open_lab):
     page.wait_for_selector(".runs li")
     with page.expect_popup() as popup:
         page.locator(".runs a").first.click()
+    popup.value.wait_for_load_state()  # else only what has come so far is read
     assert "What was run" in popup.value.locator("main").inner_text()
     popup.value.close()
     for number in (0, 1):
