@@ -241,7 +241,7 @@ def odd_picture(world: World, rng: random.Random) -> str:
     name = "odd" if kind != "name" else rng.choice(HOSTILE).replace("/", "")
     odd = folder / f"{name}.{rng.choice(('png', 'jpg', 'webp', 'tif'))}"
     if kind == "shape":
-        sizes = [rng.choice((1, 2, 7, 28, 56, 300, 6_000)) for _ in range(2)]
+        sizes = [rng.choice((1, 2, 7, 28, 56, 300, 3_000)) for _ in range(2)]
         mode = rng.choice(("1", "L", "RGB", "RGBA", "P", "CMYK", "I;16", "F", "LA"))
         noise = np.random.default_rng(rng.randrange(10**6)).integers(0, 256, (40, 80))
         image = Image.fromarray(noise.astype(np.uint8)).resize(sizes)

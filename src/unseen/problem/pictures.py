@@ -89,19 +89,29 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
 
 
 def _grey(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values from 0 to 255; what is transparent is white paper."""
-    if image.mode != "L":
-        if image.mode.startswith(("I", "F")):
-            deep = np.asarray(image, np.float32)
-            most = 65_535 if image.mode.startswith("I") else max(1.0, float(np.nanmax(deep)))
-            grey = np.clip(np.nan_to_num(deep) * (255 / most), 0, 255)
-            return np.asarray(grey, np.uint8)
-        if image.has_transparency_data:
-            image = image.convert("RGBA")
-            paper = Image.new("RGBA", image.size, "white")
-            image = Image.alpha_composite(paper, image)
-        image = image.convert("L")
-    if image.getexif().get(0x0112, 1) != 1:
+    """Grey values from 0 to 255; what is transparent is white paper.
+
+    A large picture is made smaller first, so that copies of it take little memory.
+    """
+    orientation = image.getexif().get(0x0112, 1)
+    deep = image.mode.startswith(("I", "F"))
+    if image.mode.startswith("I;"):
+        image = image.convert("I")
+    elif image.mode in ("1", "P", "PA"):
+        image = image.convert("RGBA" if image.has_transparency_data else "L")
+    if (factor := min(image.size) // (2 * MOST_ROWS)) > 1:
+        image = image.reduce(factor)
+    if deep:
+        values = np.asarray(image, np.float32)
+        most = 65_535 if image.mode == "I" else max(1.0, float(np.nanmax(values)))
+        whole = np.clip(np.nan_to_num(values) * (255 / most), 0, 255)
+        image = Image.fromarray(whole.astype(np.uint8))
+    elif image.has_transparency_data:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    image = image if image.mode == "L" else image.convert("L")
+    if orientation != 1:
+        image.getexif()[0x0112] = orientation
         image = ImageOps.exif_transpose(image)
     return np.asarray(image)
 
