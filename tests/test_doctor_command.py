@@ -44,8 +44,8 @@ def test_troubles_are_named_with_what_to_do(tmp_path, capsys, monkeypatch):
     assert code == 1
     remedies = {each["about"]: each["remedy"] for each in found["findings"] if each["remedy"]}
     assert {*remedies} == {"disk", "locks", damaged.name, later.name}
-    assert "--runs-dir" in remedies["locks"]
-    assert "--threads" in str(found["findings"])
+    assert "runs folder" in remedies["locks"]
+    assert "OMP_NUM_THREADS" in str(found["findings"])
     assert command(["doctor", "--runs-dir", str(tmp_path)]) == 1
     said = capsys.readouterr().out
     assert "4 troubles found." in said

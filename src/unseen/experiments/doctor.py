@@ -61,7 +61,8 @@ def _threads() -> Iterator[Finding]:
     for name in THREAD_VARIABLES:
         if name in os.environ:
             yield Finding(
-                name, f"is set to {os.environ[name]!r}, and has no effect: --threads says it"
+                name,
+                f"is set to {os.environ[name]!r}, and has no effect: the setting threads counts",
             )
 
 
@@ -69,7 +70,7 @@ def _disk(runs_dir: Path) -> Finding:
     place = _nearest_folder(runs_dir)
     free = shutil.disk_usage(place).free
     found = f"{free / 1e9:.1f} GB free where {runs_dir} is"
-    short = "remove runs (unseen runs prune), or name another folder with --runs-dir"
+    short = "remove runs (unseen runs prune), or choose another runs folder"
     return Finding("disk", found, short if free < LEAST_DISK else "")
 
 
@@ -82,11 +83,11 @@ def _locks(runs_dir: Path) -> Finding:
             with locked(path) as held:
                 works = held and is_locked(path)
     except (OSError, UnseenError) as error:
-        remedy = f"make {place} writable, or name another folder with --runs-dir"
+        remedy = f"make {place} writable, or choose another runs folder"
         return Finding("locks", f"{place} cannot be written: {error}", remedy)
     if works:
         return Finding("locks", f"work where {runs_dir} is")
-    remedy = "run one process at a time there, or take a folder on a local disk with --runs-dir"
+    remedy = "run one process at a time there, or choose a runs folder on a local disk"
     return Finding("locks", f"do not work where {runs_dir} is", remedy)
 
 
@@ -102,7 +103,7 @@ def _runs(runs_dir: Path) -> Iterator[Finding]:
     try:
         runs = list_runs(runs_dir)
     except UnseenError as error:
-        yield Finding("runs", str(error), "name another folder with --runs-dir")
+        yield Finding("runs", str(error), "choose another runs folder")
         return
     faults = []
     for run in runs:
