@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import struct
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -212,7 +214,7 @@ def test_a_folder_is_answered_and_what_is_wrong_is_said_line_by_line(
     save(folder / "b.jpg", 255 - pair(3, 8))
     (folder / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     save(folder / "empty.png", np.zeros((100, 200), np.uint8))
-    (folder / "huge.png").write_bytes(bomb())
+    (folder / "huge.png").write_bytes(bomb(40_000))
     (folder / "note.txt").write_text("no picture")
     assert command(["predict", str(RUN), str(folder), str(tmp_path / "none.png")]) == 1
     out, err = capsys.readouterr()
@@ -230,17 +232,21 @@ def test_a_folder_is_answered_and_what_is_wrong_is_said_line_by_line(
     assert len(err.splitlines()) == 4
 
 
-def bomb() -> bytes:
+def bomb(side: int) -> bytes:
     """A PNG of few bytes that says it is huge."""
     with io.BytesIO() as file:
-        Image.new("1", (40_000, 40_000)).save(file, "PNG")
-        return file.getvalue()
+        Image.new("1", (8, 8)).save(file, "PNG")
+        content = bytearray(file.getvalue())
+    content[16:24] = struct.pack(">II", side, side)
+    content[29:33] = struct.pack(">I", zlib.crc32(content[12:29]))
+    return bytes(content)
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
-    (tmp_path / "a.png").write_bytes(bomb())
-    with pytest.raises(PictureError, match=f"more than {MOST_PIXELS // 10**6} million"):
-        read_picture(tmp_path / "a.png")
+    for side in (7_000, 40_000):
+        (tmp_path / "a.png").write_bytes(bomb(side))
+        with pytest.raises(PictureError, match=f"more than {MOST_PIXELS // 10**6} million"):
+            read_picture(tmp_path / "a.png")
 
 
 def test_json_csv_and_python_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
