@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import psutil
 
 
-def wait_until_dead(processes: Iterable[psutil.Process], seconds: float = 100) -> None:
+def wait_until_dead(processes: Iterable[psutil.Process], seconds: float = 30) -> None:
     """A zombie is dead: whoever has taken it over has not collected it yet."""
     end = time.monotonic() + seconds
     while alive := [each for each in processes if _runs(each)]:

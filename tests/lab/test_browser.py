@@ -360,14 +360,10 @@ def test_axe_finds_no_serious_fault(lab, browser, axe):
     page.evaluate(axe)
 
     def faults() -> list[str]:
-        """All rules in light colours; in dark ones, that of contrasts."""
         found = []
-        for scheme, rules in (("light", None), ("dark", ["color-contrast"])):
+        for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            found += page.evaluate(
-                "(runOnly) => axe.run(runOnly ? {runOnly} : {}).then((all) => all.violations)",
-                rules,
-            )
+            found += page.evaluate("axe.run().then((all) => all.violations)")
         return [
             f"{each['id']}: {each['nodes'][0]['html'][:150]} {each['nodes'][0]['failureSummary']}"
             for each in found

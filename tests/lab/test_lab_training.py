@@ -16,6 +16,7 @@ from unseen.api import load
 from unseen.experiments.fold import run_fold
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.worker import complete_fold
 
 LONG = {"epochs": 2_000, "samples": 20}
 
@@ -86,14 +87,28 @@ def test_a_killed_training_is_said_and_goes_on_and_a_stopped_one_answers(lab):
     for kind, told in lab.listen(run):
         if kind == "state" and told["progress"] and told["progress"]["epochs"] > reached + 1:
             break
+    begun = time.monotonic()
     lab.post("/api/stop")
     lab.wait_until("stopped")
+    assert time.monotonic() - begun < 3
     assert folder.progress(1).epochs_done > reached
     assert folder.checkpoint(1) is not None
     assert folder.measurements(1).read()
     panels = {"panels": [base64.b64encode(bytes(784)).decode()] * 2}
     answer = lab.post(f"/api/runs/{run}/folds/1/answer", panels)
     assert isinstance(answer.json()["answer"], float), answer.text
+
+
+def test_what_the_lab_trains_has_the_bits_of_a_plain_run(lab, tmp_path):
+    run = lab.start(seed=7)["run"]
+    lab.wait_until("done")
+    experiment = RunFolder(lab.runs / run).experiment()
+    plain = RunFolder.of(experiment, tmp_path)
+    plain.create(experiment)
+    complete_fold(plain.path, experiment, 1)
+    assert plain.path.name == run
+    weights = "folds/01/model.safetensors"
+    assert (plain.path / weights).read_bytes() == (lab.runs / run / weights).read_bytes()
 
 
 def test_twenty_listeners_and_a_dead_one_are_all_served(lab):

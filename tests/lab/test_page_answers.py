@@ -56,7 +56,7 @@ TRIED = f"""async (given) => {{
       ways.usual.drawings[at].map((line) => line.map(([x, y]) => ({{ x, y }}))), 0.08)));
     times.push(performance.now() - start);
   }}
-  return JSON.stringify({{ found, pixels, milliseconds: Math.min(...times) }});
+  return JSON.stringify({{ found, pixels, milliseconds: times.sort((a, b) => a - b)[10] }});
 }}"""
 OF_PICTURES = f"""async (given) => {{
   const {{ fold, pictures, pairs }} = JSON.parse(given);

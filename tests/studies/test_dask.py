@@ -215,7 +215,7 @@ def test_a_worker_that_is_killed_costs_no_fold_with_a_shared_disk_and_without(
 def test_a_scheduler_that_comes_back_is_waited_for(tmp_path, local_contents):
     plan = planned(tmp_path, "runs", epochs=12)
     with (
-        Cluster(tmp_path, workers=1) as cluster,
+        Cluster(tmp_path) as cluster,
         DaskWorkers(tmp_path / "runs", cluster.address) as engine,
     ):
         killed, events = False, []
@@ -252,7 +252,7 @@ def test_a_scheduler_that_stays_away_is_said_clearly(tmp_path):
 
 def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_contents):
     (tmp_path / "mine.toml").write_text(STUDY.format(epochs=12))
-    with Cluster(tmp_path, workers=1) as cluster:
+    with Cluster(tmp_path) as cluster:
         command = ("sweep", "mine.toml", "--engine", "dask", "--address", cluster.address)
         client = subprocess.Popen(
             [sys.executable, "-m", "unseen", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
@@ -267,7 +267,7 @@ def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_content
         assert len(plan_study(plan.study, tmp_path / "runs").missing) == 2
         ended = unseen(*command, cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr
-        assert "1 worker, it shares the disk" in ended.stderr
+        assert "2 workers, all share the disk" in ended.stderr
     assert contents(plan) == local_contents(12)
 
 
