@@ -24,6 +24,7 @@ OPTIONAL_PACKAGES = {
     "numba": "the authors' network trains faster",
     "distributed": "studies on a cluster (unseen[dask])",
     "tensorboard": "curves for TensorBoard (unseen[tensorboard])",
+    "onnxruntime": "networks as ONNX (unseen[onnx])",
     "pyarrow": "results of studies as Parquet",
     "pandas": "to_frame() of measures",
 }

@@ -288,6 +288,20 @@ BENT = "sums of values, products of two, the larger of two, distances and steps"
 MOST_LATENT_SYMBOLS = 3  # its table has 16 to the power of their number
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
+
+def _latent_network(
+    about: str, cost: float, *, blind: bool = False, eyes: Layers = STRIDED_EYES
+) -> Network:
+    return Network(
+        partial(latent, blind=blind, eyes=eyes),
+        PLACE_BLIND if blind else PANEL_AWARE,
+        about,
+        cost,
+        expresses=BENT,
+        most_symbols=MOST_LATENT_SYMBOLS,
+    )
+
+
 MODELS: Registry[Network] = Registry(
     {
         "paper": Network(
@@ -321,29 +335,17 @@ MODELS: Registry[Network] = Registry(
             expresses="sums of values and products of two",
             revision=2,
         ),
-        "latent": Network(
-            *(partial(latent, blind=False), PANEL_AWARE),
-            *("symbols of its own, a table of what they make, and the rule behind it", 2),
-            expresses=BENT,
-            most_symbols=MOST_LATENT_SYMBOLS,
+        "latent": _latent_network(
+            "symbols of its own, a table of what they make, and the rule behind it", 2
         ),
-        "latent-blind": Network(
-            *(partial(latent, blind=True), PLACE_BLIND),
-            *("the same, not told where the symbols stand", 3),
-            expresses=BENT,
-            most_symbols=MOST_LATENT_SYMBOLS,
+        "latent-blind": _latent_network(
+            "the same, not told where the symbols stand", 3, blind=True
         ),
-        "latent-deep": Network(
-            *(partial(latent, blind=False, eyes=DEEP_EYES), PANEL_AWARE),
-            *("latent with four small convolutions, which read better", 7),
-            expresses=BENT,
-            most_symbols=MOST_LATENT_SYMBOLS,
+        "latent-deep": _latent_network(
+            "latent with four small convolutions, which read better", 7, eyes=DEEP_EYES
         ),
-        "latent-deep-blind": Network(
-            *(partial(latent, blind=True, eyes=DEEP_EYES), PLACE_BLIND),
-            *("the same, not told where the symbols stand", 10),
-            expresses=BENT,
-            most_symbols=MOST_LATENT_SYMBOLS,
+        "latent-deep-blind": _latent_network(
+            "the same, not told where the symbols stand", 10, blind=True, eyes=DEEP_EYES
         ),
     }
 )

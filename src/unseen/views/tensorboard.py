@@ -56,6 +56,7 @@ class TensorBoardCurves:
             for earlier in path.glob(EVENTS):
                 remove(earlier)
             self._writers[path], self._written[path] = self._writer(path), 0
+        steps = steps_per_epoch(experiment, fold)
         for each in measurements[self._written[path] :]:
             groups = {"unseen": each.unseen, "seen": each.seen}
             for group, measures in groups.items():
@@ -63,7 +64,7 @@ class TensorBoardCurves:
                     self._writers[path].add_scalar(
                         f"{group}/{name}",
                         math.nan if value is None else value,
-                        round(each.epochs * steps_per_epoch(experiment, fold)),
+                        round(each.epochs * steps),
                         each.seconds or 0.0,
                     )
         self._written[path] = len(measurements)
