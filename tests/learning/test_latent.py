@@ -5,12 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional
 
 import unseen
 from unseen import PRESETS
 from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
-from unseen.learning.latent import LatentSymbols
+from unseen.learning.latent import ALPHABET, GAIN, LatentSymbols
 from unseen.learning.models import MODELS
 
 
@@ -40,6 +42,31 @@ def test_the_answers_are_those_of_its_rule_when_that_explains_the_table() -> Non
     symbols = network.encoder(pictures.view(6, 28, 2, 28).transpose(1, 2).reshape(-1, 1, 28, 28))
     first, second = symbols.view(6, 2, 16).argmax(-1).T
     assert torch.equal(network(pictures).flatten(), (16 * first + second).float())
+
+
+def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradicts_it() -> None:
+    """Of (0, 0), (2, 2), (0, 1) and (2, 3), a table is as right with one symbol for 1 and 3."""
+    pairs = torch.tensor([[0, 0], [2, 2], [0, 1], [2, 3]])
+    losses = []
+    for symbol_of_3 in (3, 1):
+        network = LatentSymbols(2, nn.Identity(), views=None)
+        symbols = torch.tensor([0, 1, 2, symbol_of_3])[pairs]
+        logits = 20 * functional.one_hot(symbols, ALPHABET).float()
+        network._symbols = lambda _, logits=logits: logits.log_softmax(-1)  # type: ignore[method-assign]
+        table = torch.zeros(ALPHABET, ALPHABET)
+        table[symbols[:, 0], symbols[:, 1]] = pairs.sum(dim=1).float()
+        network.table.data = table.flatten() / GAIN
+        optimizer = torch.optim.Adam([network.values, network.weights], lr=0.02)
+        for _ in range(300):  # the best that sums can do with these symbols
+            optimizer.zero_grad()
+            loss, predictions = network.likelihood_loss(
+                torch.zeros(4), pairs.sum(dim=1).float(), squared=True
+            )
+            loss.backward()
+            optimizer.step()
+        assert torch.equal(predictions, pairs.sum(dim=1).float())
+        losses.append(float(loss.detach()))
+    assert losses[0] + 0.05 < losses[1]
 
 
 def test_four_symbols_are_more_than_its_table_holds() -> None:

@@ -36,7 +36,7 @@ def hidden(shape: tuple[int, ...], count: int, seed: int = 0) -> Tensor:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_unseen_entries_follow_from_the_seen_ones(operation: str) -> None:
     table = pairs_table(OPERATIONS[operation])
-    found = find_rule(table, hidden((10, 10), 10), shared=True)
+    found = find_rule(table, hidden((10, 10), 10))
     assert found.explains
     assert (found.table - table).abs().max() < 0.01  # less than half a step of 10*a + b
 
@@ -44,17 +44,17 @@ def test_unseen_entries_follow_from_the_seen_ones(operation: str) -> None:
 def test_a_sum_follows_from_few_entries_and_wrong_ones_count_little() -> None:
     table = pairs_table(OPERATIONS["add"])
     seen = hidden((10, 10), 70, seed=3)
-    assert (find_rule(table, seen, shared=True).table - table).abs().max() < 0.01
+    assert (find_rule(table, seen).table - table).abs().max() < 0.01
     spoilt = table.clone()
     spoilt[seen == 0] = 0.0  # as where a network misreads
-    found = find_rule(spoilt, seen.clamp(min=1e-3), shared=True)
+    found = find_rule(spoilt, seen.clamp(min=1e-3))
     assert (found.table - table).abs().max() < 0.1
 
 
 def test_numbers_at_random_follow_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "CURVED_FROM_MANY_STARTS", rules.Kind(stages=((32, 100),)))
     table = torch.randn(10, 10, generator=torch.Generator().manual_seed(1))
-    found = find_rule(table, torch.ones(10, 10), shared=True)
+    found = find_rule(table, torch.ones(10, 10))
     assert not found.explains
 
 
@@ -65,14 +65,14 @@ def test_a_sign_in_any_place_is_found() -> None:
         table[sign, :5, :5], there[sign, :5, :5] = answers, 1.0
     table = table / table[there > 0].std()
     seen = there * hidden((7, 7, 7), 40)
-    found = find_rule(table, seen, shared=True)
+    found = find_rule(table, seen)
     assert found.explains
     assert (found.table - table)[there > 0].abs().max() < 0.05
 
 
 def test_the_same_table_gives_the_same_bits() -> None:
     table, seen = pairs_table(OPERATIONS["add"]), hidden((10, 10), 10)
-    first, again = (find_rule(table, seen, shared=True) for _ in range(2))
+    first, again = (find_rule(table, seen) for _ in range(2))
     assert torch.equal(first.table, again.table)
 
 
@@ -80,7 +80,7 @@ def test_a_rule_is_no_richer_than_it_has_to_be() -> None:
     """Sums alone explain a sum, though other kinds would too; they do not explain a product."""
     seen = hidden((10, 10), 10)
     added, multiplied = (pairs_table(OPERATIONS[name]) for name in ("add", "multiply"))
-    plain = find_rule(added, seen, shared=True, effort=rules.SUMS_ONLY)
+    plain = find_rule(added, seen, effort=rules.SUMS_ONLY)
     assert plain.explains
-    assert torch.equal(plain.table, find_rule(added, seen, shared=True).table)
-    assert not find_rule(multiplied, seen, shared=True, effort=rules.SUMS_ONLY).explains
+    assert torch.equal(plain.table, find_rule(added, seen).table)
+    assert not find_rule(multiplied, seen, effort=rules.SUMS_ONLY).explains

@@ -5,6 +5,11 @@ probabilities to the symbols of an alphabet; a table has an answer for every com
 and both are trained to make the answers of the pictures likely. The table can only be right where
 combinations were seen. So at the end of every epoch a rule is fitted to what was seen
 (`rules.py`), and that rule answers.
+
+A table with an entry for every combination lets two digits share a symbol if no pair of seen
+combinations tells them apart, and with few seen combinations many do. So the symbols are trained
+for a second table as well, of sums. Where answers are sums, its errors become small and it tells
+such digits apart; where they are not, its errors stay wide and count little.
 """
 
 import torch
@@ -46,7 +51,10 @@ class LatentSymbols(nn.Module):
             values = 0.7 * torch.randn(ALPHABET)
             table += values.view([-1 if axis == place else 1 for axis in range(length)])
         self.table = nn.Parameter(table.flatten() / GAIN)
-        self.log_width = nn.Parameter(torch.zeros(1))
+        # of the second table: each place weights the values, which all places share
+        self.values = nn.Parameter(0.7 * torch.randn(ALPHABET) / GAIN)
+        self.weights = nn.Parameter(torch.randn(length) / GAIN)
+        self.log_widths = nn.Parameter(torch.zeros(2))
         self.register_buffer("counts", torch.full(shape, 1e-6))
         self.register_buffer("rule", torch.zeros(shape))
         self.register_buffer("is_explained", torch.zeros(()))
@@ -60,47 +68,50 @@ class LatentSymbols(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Minus the mean log likelihood of the answers, and the answers of the likeliest symbols.
 
-        Errors around the table's entries are Gaussian with `squared`, else with tails as of
-        Huber's loss.
+        The likelihoods of both tables are multiplied; the answers are those of the free one.
+        Errors around entries are Gaussian with `squared`, else with tails as of Huber's loss.
         """
         symbols = self._symbols(pictures)  # (n, length, alphabet), log probabilities
         combinations = self._combinations(symbols)
-        width = self._width()
-        table = GAIN * self.table
-        errors = (answers.unsqueeze(1) - table) / width
+        tables = torch.stack([GAIN * self.table, self._sums()])  # (2, alphabet ** length)
+        widths = self._widths()
+        errors = (answers.view(-1, 1, 1) - tables) / widths.unsqueeze(1)
         misfits = (
             errors.square() / 2
             if squared
             else functional.smooth_l1_loss(errors, torch.zeros_like(errors), reduction="none")
         )
-        joint = combinations - misfits
-        loss = width.log() - torch.logsumexp(joint, dim=1).mean()
+        joint = combinations.unsqueeze(1) - misfits
+        loss = (widths.log() - torch.logsumexp(joint, dim=2).mean(dim=0)).sum()
         used = symbols.exp().mean(dim=0)  # (length, alphabet)
         if self.places is None:  # a sign between digits needs few of them
             used = used.mean(dim=0, keepdim=True)
         loss = loss + BALANCE * torch.special.xlogy(used, used).sum(dim=1).mean()
         with torch.no_grad():
-            shares = joint.softmax(dim=1).mean(0).view_as(self.counts)
+            shares = joint[:, 0].softmax(dim=1).mean(0).view_as(self.counts)
             self.counts.lerp_(shares, 1 - MEMORY)
-            predictions = table[combinations.argmax(dim=1)]
-        return loss.squeeze(), predictions
+            predictions = tables[0][combinations.argmax(dim=1)]
+        return loss, predictions
 
     def end_epoch(self, *, is_last: bool) -> None:
         """Find the rule that the table follows where combinations were seen."""
         table = (GAIN * self.table).detach().view_as(self.counts)
         evidence = self.counts * self._certainty()
         effort = SUMS_ONLY  # of a table that is still in motion, nothing else can be said
-        if self._width() < SETTLED_WIDTH:
+        if self._widths()[0] < SETTLED_WIDTH:
             effort = THOROUGH if is_last else QUICK
-        found = find_rule(
-            table.float().cpu(), evidence.cpu(), shared=self.places is None, effort=effort
-        )
+        found = find_rule(table.float().cpu(), evidence.cpu(), effort)
         self.rule.copy_(found.table)
         self.is_explained.fill_(found.explains)
 
-    def _width(self) -> Tensor:
-        """How wide errors around the table are, in spreads of the answers."""
-        return LEAST_WIDTH + self.log_width.exp()
+    def _widths(self) -> Tensor:
+        """How wide errors around the two tables are, in spreads of the answers."""
+        return LEAST_WIDTH + self.log_widths.exp()
+
+    def _sums(self) -> Tensor:
+        """The second table: what each combination makes if every symbol has one value."""
+        values = GAIN * GAIN * torch.outer(self.weights, self.values)
+        return self._combinations(values.unsqueeze(0)).squeeze(0)
 
     def _symbols(self, pictures: Tensor) -> Tensor:
         """Log probabilities of the symbols in each place: (n, length, alphabet)."""

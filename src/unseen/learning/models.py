@@ -25,7 +25,7 @@ LARGEST_FILE_BYTES = 1_000_000  # of a network of one's own, where it is parsed
 
 Layers = tuple[tuple[int, int, int], ...]  # convolutions: channels, side of the kernel, stride
 STRIDED_EYES: Layers = ((16, 5, 2), (32, 5, 2))
-DEEP_EYES: Layers = ((8, 3, 1), (32, 3, 2), (32, 3, 1), (64, 3, 2))
+DEEP_EYES: Layers = ((16, 5, 2), (32, 3, 1), (64, 3, 2))
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,18 @@ def latent(
             f"this network has a table of all combinations of up to {MOST_LATENT_SYMBOLS} symbols, "
             f"and these are {length}; 'towers' takes any number"
         )
-    panel = _left_after(eyes, height, _panel_width(length, width))
-    views = _left_after(eyes, height, width)[1] - panel[1] + 1
+    panel_width = _panel_width(length, width)
+    if not blind:
+        encoder = symbol_encoder(height, panel_width, codes=ALPHABET, eyes=eyes)
+        return LatentSymbols(length, encoder, views=None)
+    panel = _left_after(eyes, height, panel_width)
     encoder = _keras_start(
         *_convolutions(eyes),
         *(nn.Conv2d(eyes[-1][0], 128, panel), nn.ReLU()),
         nn.Conv2d(128, ALPHABET, 1),
     )
-    return LatentSymbols(length, encoder, views if blind else None)
+    views = _left_after(eyes, height, width)[1] - panel[1] + 1
+    return LatentSymbols(length, encoder, views)
 
 
 def symbol_encoder(height: int, width: int, codes: int, eyes: Layers = STRIDED_EYES) -> nn.Module:
@@ -299,6 +303,7 @@ def _latent_network(
         cost,
         expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
+        revision=2,
     )
 
 
@@ -342,10 +347,10 @@ MODELS: Registry[Network] = Registry(
             "the same, not told where the symbols stand", 3, blind=True
         ),
         "latent-deep": _latent_network(
-            "latent with four small convolutions, which read better", 7, eyes=DEEP_EYES
+            "latent with a third convolution, which reads better", 4, eyes=DEEP_EYES
         ),
         "latent-deep-blind": _latent_network(
-            "the same, not told where the symbols stand", 10, blind=True, eyes=DEEP_EYES
+            "the same, not told where the symbols stand", 5, blind=True, eyes=DEEP_EYES
         ),
     }
 )

@@ -1,7 +1,7 @@
 """The oracle: a classifier that is told every symbol's label, and then exact arithmetic.
 
 It is the most that perfect composition could reach, so it gets the encoder of `latent-deep` and
-sees twice as many symbols as the preset `best`. A run trains it once: no fold changes it.
+sees more than twice as many symbols as the preset `best`. A run trains it once: no fold changes it.
 """
 
 import io
@@ -27,7 +27,7 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
 from unseen.problem.symbols import SymbolImages
 
-# The 4 epochs of 90,000 pairs that `best` sees are 12 of 60,000 symbols.
+# The 3 epochs of 90,000 pairs that `best` sees are 9 of 60,000 symbols.
 EPOCHS, BATCH, RATE, DISTORTION = 24, 128, 0.008, 1.0
 CPU = torch.device("cpu")
 

@@ -36,32 +36,24 @@ class Kind:
 class Rules:
     """Many rules of one kind, side by side: the first axis of each tensor."""
 
-    values: Tensor  # (n, 1 or places, symbols)
+    values: Tensor  # (n, symbols), the same in all places
     directions: Tensor  # (n, weighted places, directions)
     offsets: Tensor  # (n, 1, directions)
     weights: Tensor  # (n, weighted places + 2 · directions, switch symbols or 1)
     bias: Tensor  # (n, 1, switch symbols or 1)
 
-    def tables(self, places: int, switch: int | None) -> Tensor:
+    def tables(self, switch: int | None) -> Tensor:
         """The answer of every rule to every combination: (n, symbols, …), an axis for each place.
 
         It is linear in the values v, in u² and in |u|, where u are directions through v.
         """
-        symbols = self.values.shape[-1]
-        axes = torch.meshgrid(*[torch.arange(symbols)] * self.directions.shape[1], indexing="ij")
-        weighted = [place for place in range(places) if place != switch]
-        values = self.values.expand(-1, places, -1)
-        v = torch.stack(
-            [
-                values[:, place][:, axis.flatten()]
-                for place, axis in zip(weighted, axes, strict=True)
-            ],
-            dim=-1,
-        )  # (n, combinations, weighted places)
+        symbols, weighted = self.values.shape[1], self.directions.shape[1]
+        axes = torch.cartesian_prod(*[torch.arange(symbols)] * weighted)
+        v = self.values[:, axes.view(-1, weighted)]  # (n, combinations, weighted places)
         u = torch.baddbmm(self.offsets, v, self.directions)
         features = torch.cat([v, u.square(), u.abs()], dim=-1)
         answers = torch.baddbmm(self.bias, features, self.weights)  # (n, combinations, switch)
-        grid = answers.view(len(answers), *[symbols] * len(weighted), -1)
+        grid = answers.view(len(answers), *[symbols] * weighted, -1)
         return grid.squeeze(-1) if switch is None else grid.movedim(-1, 1 + switch)
 
     def tensors(self) -> list[Tensor]:
@@ -80,18 +72,15 @@ class FoundRule:
         return self.residual < EXPLAINED
 
 
-def find_rule(
-    table: Tensor, evidence: Tensor, *, shared: bool, effort: int = THOROUGH, seed: int = 0
-) -> FoundRule:
+def find_rule(table: Tensor, evidence: Tensor, effort: int = THOROUGH) -> FoundRule:
     """The simplest rule that explains a table, or else the nearest.
 
-    `evidence` says how much each entry counts. With `shared`, a symbol has one value for all
-    places. How long to look, at most, is the `effort`.
+    `evidence` says how much each entry counts, `effort` how long to look at most.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(0)
     found = []
     for kind, switch in _kinds(table.ndim, effort):
-        rules = _random_rules(kind, switch, table, shared, generator)
+        rules = _random_rules(kind, switch, table, generator)
         found.append(_fit(rules, kind, switch, table, evidence / evidence.sum()))
         if found[-1].explains:
             return found[-1]
@@ -127,12 +116,12 @@ def _fit(
             optimizer.step()
         distances = _distances(rules, switch, table, evidence).detach()
     nearest = int(distances.argmin())
-    answers = rules.tables(table.ndim, switch)[nearest].detach()
+    answers = rules.tables(switch)[nearest].detach()
     return FoundRule(answers.contiguous(), float(distances[nearest]))
 
 
 def _random_rules(
-    kind: Kind, switch: int | None, table: Tensor, shared: bool, generator: torch.Generator
+    kind: Kind, switch: int | None, table: Tensor, generator: torch.Generator
 ) -> Rules:
     places, symbols, count = table.ndim, len(table), kind.stages[0][0]
     weighted = places if switch is None else places - 1
@@ -144,7 +133,7 @@ def _random_rules(
     # squares and absolute values begin as nothing: what sums can do is left to sums
     curved = torch.zeros(count, 2 * kind.directions, branches)
     return Rules(
-        values=normal(1 if shared else places, symbols),
+        values=normal(symbols),
         directions=normal(weighted, kind.directions),
         offsets=0.5 * normal(1, kind.directions),
         weights=torch.cat([0.7 * normal(weighted, branches), curved], dim=1),
@@ -154,7 +143,7 @@ def _random_rules(
 
 def _distances(rules: Rules, switch: int | None, table: Tensor, evidence: Tensor) -> Tensor:
     """How far each rule is from the table: (n,) mean Huber losses."""
-    tables = rules.tables(table.ndim, switch)
+    tables = rules.tables(switch)
     errors = functional.smooth_l1_loss(
         tables, table.expand_as(tables), beta=ELBOW, reduction="none"
     )
