@@ -44,7 +44,9 @@ class LatentSymbols(nn.Module):
     def __init__(self, length: int, encoder: nn.Module, views: int | None) -> None:
         super().__init__()
         self.length, self.encoder = length, encoder
-        self.places = None if views is None else nn.Parameter(torch.randn(length * views) / GAIN)
+        # nearly alike at first: one that begins sharp may settle where a symbol is cut off
+        starts = None if views is None else 0.2 * torch.randn(length * views)
+        self.places = None if starts is None else nn.Parameter(starts / GAIN)
         shape = [ALPHABET] * length
         table = 0.5 * torch.randn(shape)
         for place in range(length):
