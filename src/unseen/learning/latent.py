@@ -44,9 +44,7 @@ class LatentSymbols(nn.Module):
     def __init__(self, length: int, encoder: nn.Module, views: int | None) -> None:
         super().__init__()
         self.length, self.encoder = length, encoder
-        # nearly alike at first: one that begins sharp may settle where a symbol is cut off
-        starts = None if views is None else 0.2 * torch.randn(length * views)
-        self.places = None if starts is None else nn.Parameter(starts / GAIN)
+        self.places = None if views is None else nn.Parameter(_reading_order(length, views) / GAIN)
         shape = [ALPHABET] * length
         table = 0.5 * torch.randn(shape)
         for place in range(length):
@@ -151,3 +149,13 @@ class LatentSymbols(nn.Module):
         usual = self.counts.square().sum() / self.counts.sum()
         squares = (self.counts / (DOUBTFUL * usual)).square()
         return squares / (squares + 1)
+
+
+def _reading_order(length: int, views: int) -> Tensor:
+    """Where places begin to look: all along the strip, the first rather at its left end.
+
+    Without an order, places may settle on mixtures of the same views; with a sharp one at random,
+    where a symbol is cut off.
+    """
+    along, places = torch.linspace(0, 1, views), torch.linspace(0, 1, length)
+    return (-(along - places.unsqueeze(1)).abs()).flatten()
