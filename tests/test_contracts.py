@@ -18,7 +18,7 @@ from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
 
-TINY = fast().vary(samples=2, test_samples=3, batch_size=32)
+TINY = fast().vary(samples=2, test_samples=3, batch_size=32, watched_samples=20)
 PARTS = {
     "operation": [*OPERATIONS, "max(a, b) - 1", "shown:+,-,*", "table:3"],
     "symbols": [*SYMBOLS],

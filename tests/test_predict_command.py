@@ -18,16 +18,8 @@ import unseen
 from unseen.cli import command
 from unseen.experiments.presets import PRESETS
 from unseen.insight.predictions import FailedPicture
-from unseen.problem.pictures import (
-    MOST_PIXELS,
-    PictureError,
-    SymbolShape,
-    find_lines,
-    has_dark_ink,
-    label_pieces,
-    prepare,
-    read_picture,
-)
+from unseen.problem.ink import PictureError, find_lines, has_dark_ink, label_pieces
+from unseen.problem.pictures import MOST_PIXELS, SymbolShape, prepare, read_picture
 from unseen.problem.symbols import mnist
 
 RUN = Path(__file__).parent / "data/format-1/fast-d9ea9a387d11"  # two folds, hardly trained

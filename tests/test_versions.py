@@ -158,7 +158,33 @@ COMMANDS = {
     "deep": ["report", "fast", "--deep"],
     "csv": ["report", "fast", "--format", "csv"],
     "compare": ["compare", "fast", "mean"],
+    "predict": ["predict", "fast", "picture.png"],
+    "page": ["export", "fast", "--page", "page.html"],
+    "onnx": ["export", "fast", "--onnx", "fast.onnx"],
+    "safetensors": ["export", "fast", "--safetensors", "weights"],
+    "sweep": ["sweep", "study.toml"],
+    "planned sweep": ["sweep", "study.toml", "--dry-run"],
+    "lab": ["lab", "fast", "--no-open"],
 }
+# they go through all runs, and leave this one as it is
+LISTING = {
+    "runs": (["runs"], 0),
+    "doctor": (["doctor"], 1),
+    "prune": (["runs", "prune", "--yes"], 0),
+    "prune a preset": (["runs", "prune", "--preset", "fast", "--yes"], 0),
+    "prune by a setting": (["runs", "prune", "--model", "lenet5-curved", "--yes"], 0),
+}
+STUDY = """
+preset = "fast"
+[settings]
+symbols = "symbols"
+samples = 6
+test-samples = 4
+batch-size = 32
+folds = "1-2"
+[vary]
+seed = [0]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +207,9 @@ def test_a_run_of_a_later_version_is_refused_and_untouched_by_every_command(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # this process has its own
+    monkeypatch.setattr("unseen.lab.serve.serve", lambda *_, **__: pytest.fail("a lab was opened"))
     shutil.copytree(ours, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "study.toml").write_text(STUDY)
     (run,) = tmp_path.glob("runs/fast-*")
     # symbols are known by their content, so that the copy is the same run
     change(run)
@@ -194,11 +222,13 @@ def test_a_run_of_a_later_version_is_refused_and_untouched_by_every_command(
         assert "was made by another version" in said.err
         assert f"this is unseen {version('unseen')} (format {FORMAT})" in said.err
         assert content_of(tmp_path) == before
-    assert command(["runs"]) == 0
-    listed = capsys.readouterr().out
-    assert "another version" in " ".join(listed.split())
-    assert "mean-" in listed
-    assert content_of(tmp_path) == before
+    for name, (arguments, code) in LISTING.items():
+        assert command(arguments) == code, arguments
+        said = capsys.readouterr()
+        assert content_of(tmp_path) == before, arguments
+        if "prune" not in name:
+            assert "another version" in " ".join(said.out.split())
+            assert name == "doctor" or "mean-" in said.out
 
 
 def test_a_wrong_hash_is_damage_and_not_another_version(ours: Path, tmp_path: Path):

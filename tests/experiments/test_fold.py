@@ -22,7 +22,7 @@ from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput
 from unseen.problem.randomness import Streams
 
-SMALL = fast().vary(samples=6, test_samples=5)
+SMALL = fast().vary(samples=6, test_samples=5, watched_samples=20)
 DEVELOPMENT = SMALL.vary(development=True, split_seed=1)
 
 

@@ -13,6 +13,7 @@ from unseen.errors import UnseenError, printable, unknown
 from unseen.experiments.find_runs import having, list_runs, preset_of
 from unseen.experiments.fold_checks import fold_count
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.records import OtherVersionError
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.references import unread_baselines
 from unseen.learning.metrics import METRICS
@@ -38,7 +39,7 @@ def runs(
         Parameter(
             help="prune lists runs to remove, and removes them with --yes: those with the settings "
             "that are given, by default those of which no fold is done. A run that a process "
-            "works on is kept."
+            "works on, or that another version made, is kept."
         ),
     ] = None,
     /,
@@ -80,12 +81,17 @@ def is_unfinished(run: RunFolder) -> bool:
 
 
 def prune(found: Sequence[RunFolder], *, yes: bool) -> None:
-    """Remove runs that no process holds; without `yes`, only say so."""
+    """Remove runs that no process holds and no other version made; without `yes`, only say so."""
     if not found:
         say("nothing to remove")
     elif not yes:
         say(f"{format_count(len(found), 'run')} to remove; --yes removes what is listed")
     for run in found if yes else ():
+        try:
+            run.refuse_other_versions()
+        except OtherVersionError as error:
+            say(f"kept: {error}")
+            continue
         if run.remove():
             say(f"removed {run.path}")
         else:

@@ -1,33 +1,22 @@
-"""The run folder: the only code that knows its layout on disk.
+"""The run folder: what was run, and the results that can be trusted.
 
     runs/<name>-<fingerprint>/
       experiment.json  environment.json  report.html  shared/oracle
       unseen.txt  name  guess  (if it has them: a list of combinations, a name, what was expected)
-      folds/03/  result.json  predictions.npz  model.safetensors
-                 measurements.jsonl            (a line for each measurement on the way)
-                 deep.json                     (worked out from them on demand)
-                 checkpoint  progress.json  so_far.safetensors  (while it is under way)
-                 failure.txt                   (why it was given up, until it is done)
-                 lock
+      folds/03/  …     (fold_files.py)
 
-Each file appears whole or not at all, measurements line by line. A fold counts as done once its
-result.json is there. What cannot be what was written here is damaged, and a run replaces it.
+What cannot be what was written here is damaged, and a run replaces it.
 """
 
-import io
-import json
-import math
 import os
 import re
-import socket
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from unseen.errors import UnseenError
 from unseen.experiments.environment import current_environment
@@ -38,14 +27,9 @@ from unseen.experiments.experiment import (
     fingerprint,
     known_fingerprints,
 )
-from unseen.experiments.fold import FoldArrays, FoldOutcome, FoldResult
-from unseen.experiments.fold_checks import (
-    check_result,
-    check_unseen,
-    check_weights,
-    read_arrays,
-)
-from unseen.experiments.measurements_file import MeasurementsFile
+from unseen.experiments.fold import FoldResult
+from unseen.experiments.fold_checks import check_result, check_unseen, check_weights
+from unseen.experiments.fold_files import SAVED, FoldFiles
 from unseen.experiments.records import (
     OtherVersionError,
     made_by,
@@ -60,45 +44,22 @@ from unseen.files import (
     file_sha256,
     make_folder,
     open_recorded,
-    read_checked,
     read_file,
     read_json,
     remove,
-    sha256,
-    write_checked,
-    write_whole,
 )
 from unseen.learning.models import is_own
-from unseen.locks import is_locked, locked
 from unseen.problem.splits import written_combinations
 from unseen.problem.symbols import BANK_SHA256, symbols_sha256
-from unseen.settings import Frozen
 
 # what is known of a run beside its experiment: what its files held when it began
 SYMBOLS_SUM, MODEL_SUM = "symbols' SHA-256", "model's SHA-256"
-SAVED = ("predictions.npz", "model.safetensors")  # beside a result, which has their hashes
 NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,59}"  # that a run can be given
 
 
-class FoldProgress(Frozen):
-    """How far an unfinished fold has come, as its process last reported."""
-
-    epochs_done: Annotated[int, Field(ge=0, le=1_000_000)]
-    epoch_share: Annotated[float, Field(ge=0, le=1)]
-    loss: float | None
-    process: int
-    host: str
-
-    @property
-    def epochs(self) -> float:
-        return self.epochs_done + self.epoch_share
-
-
 @dataclass(frozen=True)
-class RunFolder:
+class RunFolder(FoldFiles):
     """A run on disk."""
-
-    path: Path
 
     @classmethod
     def of(cls, experiment: Experiment, runs_dir: Path) -> "RunFolder":
@@ -308,41 +269,6 @@ class RunFolder:
         began_with = self.environment().get("unseen", "of unknown version")
         return OtherVersionError(path, made_by(record, began_with))
 
-    def arrays(self, fold: int, experiment: Experiment) -> FoldArrays:
-        """The arrays that a finished fold left; a DamagedFileError if they cannot be its own."""
-        return read_arrays(self._fold(fold) / "predictions.npz", experiment.problem, fold)
-
-    def weights(self, fold: int) -> bytes:
-        """The weights that a finished fold left, as safetensors."""
-        path = self._fold(fold) / "model.safetensors"
-        if (content := read_file(path)) is None:
-            raise DamagedFileError(path)
-        return content
-
-    def weights_so_far(self, fold: int) -> bytes | None:
-        """The weights of an unfinished fold as they were last measured; None if they never were."""
-        return read_file(self._fold(fold) / "so_far.safetensors")
-
-    def save_weights_so_far(self, fold: int, content: bytes) -> None:
-        # as with progress, losing it to a power cut is no loss
-        self._write(self._fold(fold) / "so_far.safetensors", content, sync=False)
-
-    def measurements(self, fold: int) -> MeasurementsFile:
-        """What was measured of a fold on the way."""
-        return MeasurementsFile(self._fold(fold) / "measurements.jsonl")
-
-    def derived(self, fold: int, name: str) -> bytes | None:
-        """What was worked out from a fold before; None if its result is no longer the same."""
-        whole = read_file(self._fold(fold) / name, LARGEST_JSON_BYTES) or b""
-        key, _, content = whole.partition(b"\n")
-        return content if key == self._key(fold) and content else None
-
-    def save_derived(self, fold: int, name: str, content: bytes) -> None:
-        self._write(self._fold(fold) / name, self._key(fold) + b"\n" + content)
-
-    def _key(self, fold: int) -> bytes:
-        return (file_sha256(self._fold(fold) / "result.json") or "").encode()
-
     def results(self, *, thorough: bool = True) -> tuple[list[FoldResult], list[DamagedFileError]]:
         """The results of all folds that are done, in order, and what is damaged."""
         results, damages = [], list[DamagedFileError]()
@@ -359,99 +285,6 @@ class RunFolder:
                 damages.append(damage)
         return results, damages
 
-    def save(self, outcome: FoldOutcome) -> None:
-        """Write a finished fold: its result last, with the hashes of the files beside it."""
-        folder = self._fold(outcome.result.fold)
-        predictions = io.BytesIO()
-        arrays = {name: array for name, array in vars(outcome.arrays).items() if array is not None}
-        np.savez_compressed(predictions, **arrays)
-        files = dict(zip(SAVED, (predictions.getvalue(), outcome.model), strict=True))
-        for name, content in files.items():
-            self._write(folder / name, content)
-        record = {
-            "result": json.loads(outcome.result.model_dump_json()),
-            "files": {name: sha256(content) for name, content in files.items()},
-        }
-        self._write(folder / "result.json", sealed(record))
-        self.tidy(outcome.result.fold)
-
-    def checkpoint(self, fold: int) -> bytes | None:
-        """What a fold under way last saved."""
-        return read_checked(self._fold(fold) / "checkpoint")
-
-    def save_checkpoint(self, fold: int, content: bytes) -> None:
-        write_checked(self._fold(fold) / "checkpoint", content)
-
-    def progress(self, fold: int) -> FoldProgress | None:
-        """How far an unfinished fold has come; None if nobody has begun it."""
-        try:
-            return FoldProgress.model_validate(read_json(self._fold(fold) / "progress.json"))
-        except (UnseenError, ValueError, TypeError):
-            return None
-
-    def save_progress(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
-        progress = FoldProgress(
-            epochs_done=epochs_done,
-            epoch_share=epoch_share,
-            loss=loss if math.isfinite(loss) else None,
-            process=os.getpid(),
-            host=socket.gethostname(),
-        )
-        # losing it to a power cut is no loss, so it need not reach the disk at once
-        path = self._fold(fold) / "progress.json"
-        self._write(path, as_json(progress.model_dump()), sync=False)
-
-    def record_failure(self, fold: int, error: str) -> None:
-        """Keep why a fold was given up; the next that finishes it removes this."""
-        make_folder(self._fold(fold))
-        self._write(self._fold(fold) / "failure.txt", f"{error}\n".encode())
-
-    def discard(self, fold: int) -> None:
-        """Forget a fold altogether."""
-        self.discard_result(fold)
-        self.tidy(fold)
-        remove(self.measurements(fold).path)
-
-    def discard_result(self, fold: int) -> None:
-        """Forget what a fold came to: its result first, so that it is never half there."""
-        for name in ("result.json", *SAVED, "deep.json"):
-            remove(self._fold(fold) / name)
-
-    def tidy(self, fold: int) -> None:
-        """Remove what only a fold under way needs."""
-        for name in ("checkpoint", "progress.json", "so_far.safetensors", "failure.txt"):
-            remove(self._fold(fold) / name)
-
-    def has_leftovers(self) -> bool:
-        """Whether some killed process left part of a file."""
-        return any(self.path.glob("folds/*/.*.part"))
-
-    def hold(self, fold: int) -> AbstractContextManager[bool]:
-        """Hold a fold against other processes; False if one of them has it."""
-        folder = self._fold(fold)
-        for path in (folder.parent, folder):
-            if not path.is_dir():
-                remove(path)
-        return locked(self._lock_file(fold))
-
-    def fold_of(self, path: Path) -> int | None:
-        """The fold that a file belongs to; None if it belongs to none."""
-        fold = int(path.parent.name) if path.parent.name.isdecimal() else 0
-        return fold if path.parent == self._fold(fold) else None
-
-    def _write(self, path: Path, *pieces: bytes, sync: bool = True) -> None:
-        """Write a file, in the place of whatever is there."""
-        if path.is_dir():
-            remove(path)
-        write_whole(path, *pieces, sync=sync)
-
-    def is_held(self, fold: int) -> bool:
-        """Whether a process works on a fold."""
-        return is_locked(self._lock_file(fold))
-
-    def _lock_file(self, fold: int) -> Path:
-        return self._fold(fold) / "lock"
-
     def remove(self) -> bool:
         """Remove the run with all that is in it; False if a process holds one of its folds."""
         with ExitStack() as holding:
@@ -460,14 +293,6 @@ class RunFolder:
             remove(self._experiment_file)  # first, so that nobody begins another fold
             remove(self.path)
         return True
-
-    def folds(self) -> list[int]:
-        """The folds that were begun, in order."""
-        names = sorted(path.name for path in self.path.glob("folds/*"))
-        return [int(name) for name in names if name.isdecimal()]
-
-    def _fold(self, fold: int) -> Path:
-        return self.path / "folds" / f"{fold:02d}"
 
     @property
     def shared_file(self) -> Path:

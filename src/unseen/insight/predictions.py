@@ -14,13 +14,8 @@ from numpy.typing import NDArray
 from unseen.errors import SettingError
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.posing import pose
-from unseen.problem.pictures import (
-    PictureError,
-    PreparedPicture,
-    SymbolShape,
-    prepare,
-    read_picture,
-)
+from unseen.problem.ink import PictureError
+from unseen.problem.pictures import PreparedPicture, SymbolShape, prepare, read_picture
 from unseen.problem.samples import batches
 from unseen.problem.settings import Problem
 from unseen.problem.splits import Combination, parse_combination

@@ -74,7 +74,9 @@ def find_first_run(run: str | None, runs_dir: Path) -> tuple[str | None, Path]:
     """The run to open first, by the name of its folder, and the folder of all runs."""
     if run is None:
         return None, runs_dir
-    path = find_run(run, runs_dir).path.absolute()
+    found = find_run(run, runs_dir)
+    found.refuse_other_versions()
+    path = found.path.absolute()
     return path.name, runs_dir if path.parent == runs_dir.absolute() else path.parent
 
 

@@ -29,7 +29,6 @@ class Kind:
 
     stages: tuple[tuple[int, int], ...]  # rules at a time, steps
     directions: int = 4  # of squares and absolute values; with none, a rule is a sum of values
-    is_switched: bool = False  # whether the symbol in one place says how to weight the others
 
 
 @dataclass(frozen=True)
@@ -154,4 +153,5 @@ SUM = Kind(stages=((8, 400),), directions=0)
 CURVED = Kind(stages=((24, 500),))
 # the last digit of a sum is found from one start in fifty
 CURVED_FROM_MANY_STARTS = Kind(stages=((256, 300), (32, 1000)))
-SWITCHED = Kind(stages=((16, 1500),), is_switched=True)
+# the symbol in one place says how to weight the others
+SWITCHED = Kind(stages=((16, 1500),))
