@@ -187,6 +187,7 @@ def test_what_is_dark_is_found_whatever_the_shadow():
     [
         (np.full((100, 200), 200, np.uint8), "no ink"),
         (np.zeros((3, 400), np.uint8), "too few"),
+        (np.zeros((100, 200_000), np.uint8), "200000 × 100 pixels are too long a strip"),
         (np.zeros((28, 56), np.uint8), "no ink in panel 1 of 2"),
         (np.concatenate([digit(3), digit(3) * 0 + 9], axis=1), "no ink in panel 2 of 2"),
         (side_by_side([digit(3), digit(8), digit(1)]), "84 × 28 pixels are 3 of MNIST's digits"),

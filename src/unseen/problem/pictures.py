@@ -29,6 +29,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 LARGEST_PICTURE_BYTES = 50_000_000
 MOST_PIXELS = 40_000_000
 LEAST_SIDE = 8  # pixels of a picture
+LONGEST = 10  # times its height, for each symbol: looking for lines takes the square of the width
 
 SIDE = 28  # of a digit of MNIST
 BOX = 20  # pixels that its longer side takes
@@ -129,6 +130,8 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
     rows, columns = grey.shape
     if min(rows, columns) < LEAST_SIDE:
         raise PictureError(f"{columns} × {rows} pixels are too few to show a symbol")
+    if columns > LONGEST * shape.length * rows:
+        raise PictureError(f"{columns} × {rows} pixels are too long a strip for its symbols")
     if not shape.is_mnist_like:
         return _scaled(grey, shape)
     if rows == SIDE and columns % SIDE == 0:
