@@ -58,6 +58,12 @@ def test_a_folder_that_is_not_there_is_no_trouble(tmp_path, capsys):
     assert "0 in " in capsys.readouterr().out
 
 
+def test_a_file_in_the_place_of_the_folder_is_trouble(tmp_path, capsys):
+    (tmp_path / "runs").touch()
+    assert command(["doctor", "--runs-dir", str(tmp_path / "runs")]) == 1
+    assert "runs is no folder" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_commands_and_options(shell, capsys):
     assert command(["completion", shell]) == 0
