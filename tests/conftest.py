@@ -101,6 +101,29 @@ def lab(shared_lab: "RunningLab") -> Iterator["RunningLab"]:
 
 
 @pytest.fixture
+def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to be in; what a test registers there is gone after it."""
+    import unseen
+    from unseen import parts
+    from unseen.learning.metrics import METRICS
+    from unseen.learning.models import MODELS
+    from unseen.problem.operations import OPERATIONS
+    from unseen.problem.splits import SPLITS
+    from unseen.problem.symbols import SYMBOLS
+
+    monkeypatch.chdir(tmp_path)
+    registries: list[dict[str, Any]] = [MODELS, OPERATIONS, SYMBOLS, SPLITS, METRICS]
+    before = [{**each} for each in registries]
+    yield tmp_path
+    for registry, content in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(content)
+    parts.ADDED.clear()
+    unseen.pose.cache_clear()
+    unseen.load_symbols.cache_clear()
+
+
+@pytest.fixture
 def without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if numba were not installed: it is neither found nor imported."""
     monkeypatch.setitem(sys.modules, "numba", None)

@@ -58,6 +58,12 @@ def test_a_folder_that_is_not_there_is_no_trouble(tmp_path, capsys):
     assert "0 in " in capsys.readouterr().out
 
 
+def test_a_file_in_the_place_of_the_folder_is_trouble(tmp_path, capsys):
+    (tmp_path / "runs").touch()
+    assert command(["doctor", "--runs-dir", str(tmp_path / "runs")]) == 1
+    assert "runs is no folder" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_commands_and_options(shell, capsys):
     assert command(["completion", shell]) == 0
@@ -81,3 +87,28 @@ def test_bash_completes(tmp_path, capsys):
         check=True,
     )
     assert ended.stdout.strip() == "--optimizer"
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
+def test_zsh_completes_from_a_file_of_its_path_and_from_a_source(tmp_path, capsys):
+    command(["completion", "zsh"])
+    (tmp_path / "_unseen").write_text(capsys.readouterr().out)
+    for ask, expected in (
+        ("_arguments() { print asked }; fpath=(.); autoload _unseen; _unseen; _unseen", "asked\n"),
+        ("compdef() { print $2 }; source ./_unseen", "unseen\n"),
+    ):
+        ended = subprocess.run(
+            ["zsh", "-f", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert {*ended.stdout.splitlines(keepends=True)} == {expected}, ended.stderr
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish here")
+def test_fish_completes(tmp_path, capsys):
+    command(["completion", "fish"])
+    (tmp_path / "unseen.fish").write_text(capsys.readouterr().out)
+    ask = "source unseen.fish; complete -C 'unseen run --optim'"
+    ended = subprocess.run(
+        ["fish", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split()[0] == "--optimizer"

@@ -1,12 +1,16 @@
-"""`make` on a machine that cannot install: one line says what it does, and one why it failed."""
+"""The package away from its checkout, and `make` on a machine that cannot install."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import SMALL
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[1]
 UNREACHABLE = "http://127.0.0.1:9/"
@@ -57,3 +61,40 @@ def test_another_python_is_refused_before_anything_is_installed(clone: Path):
     (said,) = make_run(clone, python="false")
     assert said.startswith("unseen needs Python 3.11 to 3.14; name one with: make run PYTHON=")
     assert not (clone / ".venv").exists()
+
+
+def test_a_wheel_holds_the_package_and_works_without_the_checkout(tmp_path: Path):
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path))
+    away = tmp_path / "away"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(away)
+    packed, source = (
+        {each.relative_to(folder) for each in folder.rglob("*") if each.is_file()}
+        for folder in (away / "unseen", ROOT / "src/unseen")
+    )
+    assert packed == {each for each in source if "__pycache__" not in each.parts}
+    commands = [
+        ["run", "fast", "--folds", "1", *SMALL],
+        ["export", "data", "fast", "--samples", "1", "--test-samples", "1", "--png", "pictures"],
+        ["predict", "fast", "pictures/test"],
+        ["export", "fast", "--page", "draw.html"],
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-c", AWAY, *map(shlex.join, commands)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(away)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1] == str(away / "unseen/__init__.py")
+
+
+AWAY = """
+import shlex, sys, unseen
+from unseen.cli import command
+for line in sys.argv[1:]:
+    assert command(shlex.split(line)) == 0, line
+print(unseen.__file__)
+"""

@@ -179,6 +179,10 @@ def test_what_is_dark_is_found_whatever_the_shadow():
     [
         (np.full((100, 200), 200, np.uint8), "no ink"),
         (np.zeros((3, 400), np.uint8), "too few"),
+        (np.zeros((100, 200_000), np.uint8), "200000 × 100 pixels are too long a strip"),
+        (np.zeros((28, 56), np.uint8), "no ink in panel 1 of 2"),
+        (np.concatenate([digit(3), digit(3) * 0 + 9], axis=1), "no ink in panel 2 of 2"),
+        (side_by_side([digit(3), digit(8), digit(1)]), "84 × 28 pixels are 3 of MNIST's digits"),
         (np.pad(digit(0), ((20, 20), (20, 150))), "1 piece"),
     ],
 )
@@ -193,6 +197,7 @@ def test_symbols_that_have_no_box_are_scaled_as_they_stand():
     garments[5:25, 10:50] = 200
     made = prepare(np.kron(garments, np.ones((3, 3), np.uint8)), shape)
     assert np.array_equal(made.pixels, garments)
+    assert not prepare(np.zeros((28, 56), np.uint8), shape).pixels.any()  # no pips are a symbol too
     with pytest.raises(PictureError, match="another shape"):
         prepare(np.zeros((100, 100), np.uint8), shape)
 

@@ -2,8 +2,6 @@
 
 import doctest
 import inspect
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -12,30 +10,13 @@ import pytest
 import torch
 
 import unseen
-from unseen import parts
 from unseen.cli import command
 from unseen.experiments.experiment import fingerprint
-from unseen.learning.models import MODELS
-from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
-from unseen.problem.symbols import SYMBOLS
 
 LISTED = Path(__file__).parent / "data/public-names.txt"
+pytestmark = pytest.mark.usefixtures("without_added_parts")
 SMALL = {"samples": 2, "test_samples": 2, "folds": 1}
-
-
-@pytest.fixture(autouse=True)
-def _without_added_parts(monkeypatch, tmp_path):
-    """Registrations of a test are gone after it."""
-    monkeypatch.chdir(tmp_path)
-    before = [(each, {**each}) for each in (MODELS, OPERATIONS, SYMBOLS, SPLITS)]
-    yield
-    for registry, content in before:
-        registry.clear()
-        registry.update(content)
-    parts.ADDED.clear()
-    unseen.pose.cache_clear()
-    unseen.load_symbols.cache_clear()
 
 
 def public_lines() -> list[str]:
@@ -129,40 +110,7 @@ def test_faults_of_ones_own_parts_are_one_line():
             unseen.pose(unseen.Problem(**settings))
 
 
-def test_an_installed_package_brings_parts_to_every_process(tmp_path):
-    """A package with an entry point: the command line knows its parts, and so do workers."""
-    (tmp_path / "our_parts.py").write_text(
-        "import numpy as np, torch, unseen\n"
-        "class Tiny(torch.nn.Sequential):\n"
-        "    def __init__(self, length, height, width):\n"
-        "        super().__init__(torch.nn.Flatten(), torch.nn.Linear(height * width, 1))\n"
-        "def smallest(digits):\n"
-        "    'The smallest digit.'\n"
-        "    return digits.min(axis=1)\n"
-        "def register():\n"
-        "    unseen.register_model('our-tiny', Tiny)\n"
-        "    unseen.register_operation('smallest', smallest)\n"
-    )
-    info = tmp_path / "our_parts-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: our-parts\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[unseen.parts]\nours = our_parts:register\n")
-    source = str(Path(unseen.__file__).parents[1])
-    asked = ["run", "--model", "our-tiny", "--operation", "smallest", "--samples", "2", "--quiet"]
-    asked += ["--test-samples", "2", "--folds", "1,2", "--no-report", "--json"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "unseen", *asked],
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": f"{tmp_path}:{source}", "PATH": "", "HOME": str(tmp_path)},
-        cwd=tmp_path,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert '"operation": "smallest"' in ended.stdout
-
-
-def test_without_such_a_package_a_name_is_unknown_as_before(capsys):
+def test_without_an_installed_package_a_name_is_unknown_as_before(capsys):
     assert command(["run", "--split", "dagonal"]) == 2
     assert "did you mean 'diagonal'?" in capsys.readouterr().err
 

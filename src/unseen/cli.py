@@ -1,5 +1,6 @@
 """The command line: commands by name, loaded when they are called, and faults for people."""
 
+import re
 from typing import Annotated, Literal
 
 import cyclopts
@@ -57,12 +58,23 @@ for name, about in COMMANDS.items():
         **({"help_epilogue": EXAMPLES} if name == "run" else {}),
     )
 
+# A file of $fpath is run for each completion, where cyclopts' script would only define a function.
+ZSH_START = """
+if [ "$funcstack[1]" = _unseen ]; then
+  {function} "$@"
+else
+  compdef {function} unseen
+fi"""
+
 
 @app.command(help="Print what a shell needs to complete commands and options: source it there.")
 def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="bash, zsh or fish")], /
 ) -> None:
-    emit(app.generate_completion(prog_name="unseen", shell=shell).rstrip("\n"))
+    script = app.generate_completion(prog_name="unseen", shell=shell).rstrip("\n")
+    if shell == "zsh" and (defined := re.search(r"^(_\w+)\(\) {", script, re.M)):
+        script += ZSH_START.format(function=defined[1])
+    emit(script)
 
 
 def command(arguments: list[str] | None = None) -> int:

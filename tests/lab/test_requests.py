@@ -259,6 +259,8 @@ def test_what_a_split_gives_away_is_said_and_marked(client):
     assert asked(split=[[3, 8]])["undetermined"] == []
     assert asked(operation="table:1")["leakage"][1].startswith("The answers are neither")
     assert asked(split="position")["folds"] == 20
+    ready = asked(split="mnist-half", symbols="mnist-0-4")
+    assert len(ready["unseen"]) - 1 == len(ready["undetermined"]) == 17
 
 
 FRAME = {"epochs": 1, "seconds": 1.0, "seen": {}, "unseen": {}}

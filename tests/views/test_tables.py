@@ -53,6 +53,16 @@ def test_development_folds_say_so_and_stand_alone():
     assert "paper" not in text.lower()
 
 
+def test_a_narrow_terminal_keeps_figures_in_one_piece():
+    lines = printed(fast(), [result(1), result(7, rounded=0.6)], width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert any(
+        line.split()
+        == ["7", "60.00", "%", "54.32", "%", "90.00", "%", "86.94", "%", "95.00", "%", "95.38", "%"]
+        for line in lines
+    )
+
+
 @pytest.mark.parametrize("count", [0, 1, 10])
 def test_any_number_of_folds_fits_a_terminal(count):
     text = printed(fast(), [result(fold) for fold in range(1, count + 1)])

@@ -75,7 +75,7 @@ def export(
     networks = exported.networks(fold, model)
     if safetensors is not None:
         written = write_safetensors(exported.summary, networks, safetensors)
-        emit(f"Weights: {safetensors} ({len(networks)} of {len(written)} files)")
+        emit(f"Weights: {safetensors} ({len(written)} files)")
         return
     assert onnx is not None
     posed = pose(exported.experiment.problem)

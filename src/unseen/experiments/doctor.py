@@ -101,6 +101,9 @@ def _symbols() -> Finding:
 
 
 def _runs(runs_dir: Path) -> Iterator[Finding]:
+    if os.path.lexists(runs_dir) and not runs_dir.is_dir():
+        yield Finding("runs", f"{runs_dir} is no folder", "choose another runs folder")
+        return
     try:
         runs = list_runs(runs_dir)
     except UnseenError as error:

@@ -24,7 +24,7 @@ from unseen.learning.models import MODELS, is_own
 from unseen.problem.fashion import find_fashion_mnist
 from unseen.problem.leakage import determined_answers, rule_of, split_leakage
 from unseen.problem.operations import OPERATIONS, parse_operation, spelled
-from unseen.problem.splits import SPLITS
+from unseen.problem.splits import SPLITS, ready_lists
 from unseen.problem.symbol_words import symbol_words
 from unseen.problem.symbols import SYMBOLS, canonical_symbols, load_symbols
 from unseen.views.catalogues import CATALOGUES
@@ -121,8 +121,8 @@ class Offer:
         if isinstance(split, list):
             if len(split) > MOST_COMBINATIONS or not all(map(_is_combination, split)):
                 raise UnseenError("a split is a name or a list of combinations such as [3, 8]")
-        elif split not in SPLITS:
-            raise unknown("split", printable(str(split)), SPLITS)
+        elif split not in (splits := [*SPLITS, *ready_lists()]):
+            raise unknown("split", printable(str(split)), splits)
         if (symbols := settings.get("symbols", "mnist")) not in (known := self.symbol_sets()):
             raise unknown("symbols", printable(str(symbols)), known)
         if (model := settings.get("model", "lenet5")) not in (networks := self.models()):
@@ -143,7 +143,7 @@ class Offer:
                 "shown:+,-,*": first_lines["shown:+,-,*"],
                 "table:1": first_lines["table:SEED"],
             },
-            "splits": {name: splits[name] for name in SPLITS},
+            "splits": {name: splits[name] for name in (*SPLITS, *ready_lists())},
             "symbols": self.symbol_sets(),
             "models": self.models(),
             "more": [_field(name) for name in SETTINGS if name not in SHOWN_FIRST],

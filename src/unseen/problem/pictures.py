@@ -7,6 +7,7 @@ prepares what is drawn on it in the same steps, in a browser (`lab/static/prepar
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from unseen.files import open_regular
 from unseen.problem.ink import (
+    LEAST_CONTRAST,
     Cut,
     Floats,
     Mask,
@@ -32,6 +34,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 LARGEST_PICTURE_BYTES = 50_000_000
 MOST_PIXELS = 40_000_000
 LEAST_SIDE = 8  # pixels of a picture
+LONGEST = 10  # times its height, for each symbol: looking for lines takes the square of the width
 
 SIDE = 28  # of a digit of MNIST
 BOX = 20  # pixels that its longer side takes
@@ -118,13 +121,22 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
     A picture of the right size is taken as it is, turned round if it is dark on light.
     """
     if grey.shape == (shape.height, shape.length * shape.width):
+        if shape.is_mnist_like:
+            _refuse_blank(np.split(grey, shape.length, axis=1))
         is_dark = is_dark_on_light(grey)
         return PreparedPicture(255 - grey if is_dark else grey, is_dark, "as they are")
     rows, columns = grey.shape
     if min(rows, columns) < LEAST_SIDE:
         raise PictureError(f"{columns} × {rows} pixels are too few to show a symbol")
+    if columns > LONGEST * shape.length * rows:
+        raise PictureError(f"{columns} × {rows} pixels are too long a strip for its symbols")
     if not shape.is_mnist_like:
         return _scaled(grey, shape)
+    if rows == SIDE and columns % SIDE == 0:
+        raise PictureError(
+            f"{columns} × {rows} pixels are {columns // SIDE} of MNIST's digits, and not "
+            f"{shape.length}"
+        )
     if (enlarged := _enlarged(grey, shape.length)) is not None:
         return enlarged
     grey = _shrunk(grey)
@@ -133,6 +145,15 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
     parts, cut = split_ink(ink, shape.length)
     panels = [prepare_symbol(part) for part in parts]
     return PreparedPicture(np.concatenate(panels, axis=1), is_dark, cut)
+
+
+def _refuse_blank(panels: Sequence[NDArray[np.uint8]]) -> None:
+    """Refuse a picture with a panel of one colour: no digit is blank, as other symbols may be."""
+    for at, panel in enumerate(panels, 1):
+        if np.ptp(panel) < 255 * LEAST_CONTRAST:
+            raise PictureError(
+                f"it shows no ink in panel {at} of {len(panels)}: it is of one colour, or nearly"
+            )
 
 
 def _scaled(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:

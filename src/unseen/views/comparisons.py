@@ -74,7 +74,7 @@ def _table(
 ) -> Table:
     points = "; differences in points" if metric.unit == "share" else ""
     table = console_table(f"{metric.label}, unseen combinations{points}")
-    table.add_column("run")
+    table.add_column("run", overflow="fold")
     for heading in ("mean", "over", "difference", "95 % interval", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
     for summary, compared in zip(summaries, (None, *comparisons), strict=True):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -35,8 +35,10 @@ def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> Rendera
         return Group(*parts, Text("No fold is done yet."))
     for table in fold_tables(experiment, results):
         shown = console_table(table.title)
-        for heading in table.headings:
-            shown.add_column(heading, justify="right", style="dim" if heading == PAPER else "")
+        for heading, cells in zip(table.headings, zip(*table.rows, strict=True), strict=True):
+            style = "dim" if heading == PAPER else ""
+            widest = max(map(len, cells))
+            shown.add_column(heading, justify="right", style=style, min_width=widest)
         for place, cells in enumerate(table.rows, start=1):
             shown.add_row(*cells, end_section=place == len(results))
         parts.append(shown)
@@ -112,9 +114,18 @@ def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]
     return FoldTable(TITLES[unit], headings, tuple(rows_shown if results else ()))
 
 
+class FittingTable(Table):
+    """A table whose columns move together where it would not fit even with every text wrapped."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.__rich_measure__(console, options).minimum > options.max_width:
+            self.padding = (0, 0)
+        yield from super().__rich_console__(console, options)
+
+
 def console_table(title: str | None = None) -> Table:
     """An empty table as all of ours look."""
-    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    return FittingTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
 
 
 def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
