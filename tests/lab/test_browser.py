@@ -332,6 +332,10 @@ def test_the_page_stands_at_every_width(lab, open_lab, width):
         assert tops == sorted({*tops})
         box = cell(page, 3, 3).bounding_box()
         assert min(box["width"], box["height"]) > 20
+        cell(page, 3, 3).tap()
+        drawn = page.wait_for_selector(".histogram")
+        assert drawn.evaluate("it => it.viewBox.baseVal.width / it.clientWidth") < 1.05
+        page.keyboard.press("Escape")
         page.click("#change")
         page.wait_for_selector("#grid .pairs:not(.coloured)")
         before = unseen(page)

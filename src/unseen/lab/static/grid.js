@@ -35,8 +35,10 @@ export class Grid {
     this.stroke = null;
     container.addEventListener("pointerdown", (event) => this.#press(event));
     container.addEventListener("pointermove", (event) => this.#move(event));
-    container.addEventListener("pointerup", (event) => this.#release(event));
+    container.addEventListener("pointerup", () => this.#release());
     container.addEventListener("pointercancel", () => this.#takeBack());
+    // not when a finger goes up: the click that follows would close the dialog under it
+    container.addEventListener("click", (event) => this.#ask(event));
     container.addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -165,15 +167,16 @@ export class Grid {
     if (under && this.container.contains(under)) this.#set(Number(/** @type {any} */ (under).dataset.row), this.stroke.to);
   }
 
-  /** @param {PointerEvent} event */
-  #release(event) {
-    if (this.stroke) {
-      this.stroke = null;
-      this.onPaint?.(this.unseen);
-    } else {
-      const row = this.#rowOf(event);
-      if (row !== null && event.button === 0) this.onAsk?.(row);
-    }
+  #release() {
+    if (!this.stroke) return;
+    this.stroke = null;
+    this.onPaint?.(this.unseen);
+  }
+
+  /** @param {MouseEvent} event */
+  #ask(event) {
+    const row = this.#rowOf(event);
+    if (row !== null && !this.choosing) this.onAsk?.(row);
   }
 
   /** The browser scrolls instead: nothing was meant. */
