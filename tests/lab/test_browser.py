@@ -79,7 +79,9 @@ def test_a_person_chooses_guesses_watches_rewinds_and_asks(lab, open_lab):  # no
     page.mouse.move(first["x"] + 5, first["y"] + 5)
     page.mouse.down()
     page.mouse.move(last["x"] + 5, last["y"] + 5, steps=6)
+    page.mouse.move(last["x"] + 5, 5)  # let go of outside of the grid
     page.mouse.up()
+    cell(page, 9, 9).hover()
     cell(page, 7, 7).click()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")

@@ -157,6 +157,7 @@ export class Grid {
     this.#focus(row);
     if (!this.choosing) return;
     this.stroke = { to: !this.unseen.has(row), before: new Set(this.unseen), id: event.pointerId };
+    this.container.setPointerCapture(event.pointerId); // it may be let go of outside of the grid
     this.#set(row, this.stroke.to);
   }
 
