@@ -201,6 +201,22 @@ def test_a_training_is_stopped_found_again_and_gone_on_with(lab, open_lab):
     page.wait_for_selector("#status:has-text('Stopped')")
 
 
+def test_the_keyboard_reaches_the_cells_of_every_grid(lab, open_lab):
+    page = open_lab(lab, **SETUP, operation="shown:+,-")
+    page.click("#clear")
+    page.locator("#grid td[tabindex='0']").focus()
+    for _ in range(11):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#leakage:has-text('2 unseen combinations')")
+    chosen = page.locator("#grid td.unseen").all()
+    labels = {each.get_attribute("aria-label") for each in chosen}
+    assert labels == {"9 and + and 0, answer 9, unseen", "1 and - and 0, answer 1, unseen"}
+
+
 def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browser):
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)

@@ -203,12 +203,14 @@ export class Grid {
     const cell = this.cells[row];
     const line = cell.parentElement;
     const column = [...line.children].indexOf(cell);
+    const lines = [...this.container.querySelectorAll("tbody tr")]; // of all grids, one below the other
+    const at = lines.indexOf(line);
     /** @type {Record<string, () => Element | null | undefined>} */
     const steps = {
       ArrowLeft: () => cell.previousElementSibling,
       ArrowRight: () => cell.nextElementSibling,
-      ArrowUp: () => line.previousElementSibling?.children[column],
-      ArrowDown: () => line.nextElementSibling?.children[column],
+      ArrowUp: () => lines[at - 1]?.children[column],
+      ArrowDown: () => lines[at + 1]?.children[column],
       Home: () => line.children[1],
       End: () => line.lastElementChild,
     };
