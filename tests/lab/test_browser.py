@@ -217,6 +217,18 @@ def test_the_keyboard_reaches_the_cells_of_every_grid(lab, open_lab):
     assert labels == {"9 and + and 0, answer 9, unseen", "1 and - and 0, answer 1, unseen"}
 
 
+def test_a_network_that_answers_nan_says_so_wherever_it_is_asked(lab, open_lab):
+    astray = {"learning_rate": 1e30, "optimizer": "adamw", "seed": 23}
+    trained_run(lab, split=[(1, 1)], **astray)
+    page = open_lab(lab, **SETUP, split="1.1", **astray)
+    page.wait_for_selector("#curve-caption:has-text('went astray')")
+    draw(page)
+    page.wait_for_selector("#try-network:has-text('The network answers NaN')")
+    assert page.locator(".try-said").inner_text() == "No answer."
+    cell(page, 0, 0).click()
+    page.wait_for_selector("#cell-body:has-text('NaN in all')")
+
+
 def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browser):
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)

@@ -67,7 +67,7 @@ const MEANINGS = {
 function parts(cell) {
   const named = Object.entries(cell.parts);
   if (!named.length) return make("p", { class: "soft", text: "It was not split for this pair." });
-  const sum = named.reduce((whole, [, part]) => whole + Number(part ?? 0), 0);
+  const sum = named.some(([, part]) => part === null) ? null : named.reduce((whole, [, part]) => whole + Number(part), 0);
   const most = Math.max(1e-9, ...named.map(([, part]) => Math.abs(Number(part ?? 0))));
   return make("div", {},
     make("ul", { class: "parts" }, ...named.map(([name, part]) => {

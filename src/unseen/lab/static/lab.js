@@ -329,7 +329,7 @@ function showTry() {
     ask: async (panels) => {
       try {
         const answered = await post(`${foldPath(run, described.fold)}/answer`, { panels: panels.map(base64) });
-        byId("try-network").textContent = "";
+        byId("try-network").textContent = answered.answer === null ? "The network answers NaN: it went astray in training." : "";
         return answered.answer;
       } catch (fault) {
         byId("try-network").textContent = /** @type {Error} */ (fault).message;

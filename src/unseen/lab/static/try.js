@@ -145,7 +145,7 @@ export function mountTry(container, options) {
     line.show(answer, right);
     const left = pads.filter((pad) => pad.isEmpty()).length;
     said.replaceChildren(...(answer === null
-      ? [filled("span", "try-hint", left === length ? hint() : left ? `Now the ${emptyPlaces()}.` : "…")]
+      ? [filled("span", "try-hint", left === length ? hint() : left ? `Now the ${emptyPlaces()}.` : isAsking ? "…" : "No answer.")]
       : [filled("strong", "", decimal(answer)), " → ", filled("strong", "try-rounded", whole(answer))]));
     verdict.replaceChildren(...verdictOf(combined, right));
     clearTimeout(toSay);
