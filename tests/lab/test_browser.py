@@ -320,7 +320,7 @@ def test_faults_are_said_beside_what_is_typed(lab, open_lab):
 def test_runs_are_listed_reopened_and_compared(lab, open_lab):
     for seed in (15, 16):
         trained_run(lab, split=[(5, 5), (6, 6)], seed=seed)
-    page = open_lab(lab)
+    page = open_lab(lab, **SETUP, guess=80)
     page.click("#open-runs")
     page.wait_for_selector(".runs li")
     with page.expect_popup() as popup:
@@ -338,6 +338,7 @@ def test_runs_are_listed_reopened_and_compared(lab, open_lab):
     page.locator(".runs .open").first.click()
     page.wait_for_selector("#verdict a")
     assert page.locator("#seed").input_value() == "16"
+    assert "guess" not in page.locator("#verdict").inner_text()  # which was about another run
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)

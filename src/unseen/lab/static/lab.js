@@ -99,7 +99,7 @@ async function ask(opening) {
     setup = answer;
     usable = true;
     form.tell(changed, null);
-    if (opening && answer.run) return openRun(answer.run, answer.fold);
+    if (opening && answer.run) return openRun(answer.run, answer.fold, choice.guess);
     showSetup(answer);
   } catch (fault) {
     if (number !== asked) return;
@@ -147,15 +147,14 @@ function showSetup(described) {
   controls();
 }
 
-/** Show a run. @param {string} name @param {number} [fold] */
-async function openRun(name, fold) {
+/** Show a run. @param {string} name @param {number} [fold] @param {number | null} [guess] about this run, if none is kept with it */
+async function openRun(name, fold, guess = null) {
   try {
     const opened = await get(`/api/runs/${encodeURIComponent(name)}${fold ? `?fold=${fold}` : ""}`);
     asked += 1;
     setup = shown = opened;
     usable = true;
-    if (opened.guess === null && choice.guess !== null && fromHash(location.hash)) opened.guess = choice.guess;
-    choice.guess = opened.guess;
+    choice.guess = opened.guess ??= guess;
     describe(opened);
     form.tell(changed, null);
     grid.show(opened, false);
@@ -356,7 +355,7 @@ function wire() {
   });
   byId("start").addEventListener("click", train);
   byId("stop").addEventListener("click", halt);
-  byId("show-run").addEventListener("click", () => setup?.run && openRun(setup.run, setup.fold));
+  byId("show-run").addEventListener("click", () => setup?.run && openRun(setup.run, setup.fold, choice.guess));
   byId("change").addEventListener("click", () => {
     leaveRun();
     ask(false);
