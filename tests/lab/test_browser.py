@@ -124,11 +124,16 @@ def test_a_person_chooses_guesses_watches_rewinds_and_asks(lab, open_lab):  # no
     cell(page, 0, 0).click()
     page.wait_for_selector("#cell-title:has-text('(0, 0) = 0 seen in training')")
     page.keyboard.press("Escape")
-    # back to choosing: the colours go, the pairs stay
+    # back to choosing, while the film plays: the colours go, the pairs stay
+    page.click("#play")
     page.click("#change")
     page.wait_for_selector("#grid .pairs:not(.coloured)")
     assert len(unseen(page)) == 6
-    assert page.locator("#show-run").is_visible()
+    # and to the film again, which plays as before
+    page.click("#show-run")
+    page.wait_for_selector("#verdict a")
+    page.click("#play")
+    page.wait_for_selector("#moment:not(:has-text('100 %'))")
 
 
 def test_the_first_view_stands_before_the_lab_has_answered(lab, browser):
@@ -194,7 +199,8 @@ def test_a_training_is_stopped_found_again_and_gone_on_with(lab, open_lab):
     page.wait_for_selector("#status:has-text('Stopped. What it has learnt so far answers')")
     draw(page)
     page.wait_for_selector(".try-rounded")
-    page.wait_for_selector("#start:has-text('Go on'):not([disabled])")
+    page.wait_for_selector("#start:not([disabled])")
+    assert page.locator("#start").inner_text() in page.locator("#status").inner_text()
     page.click("#start")
     page.wait_for_selector("#status:has-text('It learns')")
     page.click("#stop")
