@@ -55,9 +55,9 @@ export function mountTry(container, options) {
     file.value = "";
   });
 
-  const choices = symbolNames.map((names, place) => {
+  const choices = symbolNames.map((known, place) => {
     const choice = element("select", "", { "aria-label": `What the ${names[place]} is` });
-    choice.append(new Option("?", ""), ...names.map((name, at) => new Option(name, String(at))));
+    choice.append(new Option("?", ""), ...known.map((name, at) => new Option(name, String(at))));
     choice.addEventListener("change", () => {
       onChoose(chosen());
       show();
