@@ -34,6 +34,7 @@ from unseen.views.words import answers_word, combinations_word, place_names
 
 MOST_COMBINATIONS = 1_000  # that the page can show
 LONGEST_TEXT = 1_000  # of a setting
+LARGEST_JSON_INTEGER = 2**53 - 1  # that a browser reads exactly
 EFFORTS = {"fast": "Seconds", "good": "A minute", "best": "Minutes"}
 SHOWN_FIRST = ("operation", "symbols", "split", "model", "seed")  # with controls of their own
 
@@ -219,6 +220,8 @@ def setup_json(setup: Setup) -> dict[str, Any]:
 
 def spelled_setting(value: Any) -> Any:
     """A setting as JSON has it; a list of combinations with its signs as signs."""
+    if isinstance(value, int) and value > LARGEST_JSON_INTEGER:
+        return str(value)
     return [spelled(each) for each in value] if isinstance(value, tuple) else value
 
 
