@@ -300,6 +300,25 @@ def draw(page) -> None:
         page.mouse.up()
 
 
+def test_pairs_of_ones_own_begin_from_those_that_a_split_has(lab, open_lab):
+    page = open_lab(lab, **SETUP, split="mirror", fold=3, unseen=20, guess="much")
+    assert page.locator("#guess-value").inner_text() == "?"
+    before = unseen(page)
+    assert len(before) == 20
+    page.select_option("#split", "own")
+    page.wait_for_selector("#fold-field", state="hidden")
+    assert unseen(page) == before
+    page.click("#clear")
+    page.wait_for_selector("#open-share[disabled]")
+    page.locator("#guess").fill("44")
+    address = page.url
+    assert "split" not in address  # an address in which nothing is unseen could not be opened
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("#leakage:has-text('10 unseen combinations')")
+    assert page.locator("#guess-value").inner_text() == "44"
+
+
 def test_faults_are_said_beside_what_is_typed(lab, open_lab):
     page = open_lab(lab, **SETUP)
     page.select_option("#operation", "expression")

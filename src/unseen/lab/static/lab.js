@@ -181,12 +181,7 @@ function leaveRun() {
 /** @param {Set<number>} rows */
 function choosePairs(rows) {
   const described = /** @type {Setup} */ (setup);
-  choice.fold = 1;
-  changed = "split";
-  choice.settings.split = [...rows].sort((a, b) => a - b).map((row) => combinationOf(described, row));
-  delete choice.settings.unseen;
-  form.showChoice();
-  askSoon();
+  form.set("split", [...rows].sort((a, b) => a - b).map((row) => combinationOf(described, row)));
 }
 
 /** Ask once the person rests; that nothing is unseen needs no asking. @param {boolean} [opening] */
@@ -239,6 +234,7 @@ function controls(status = watch.state?.status ?? "") {
   byId("start").hidden = underWay || isOver || (shown !== null && !begun);
   byId("start").textContent = begun ? "Go on" : "Start";
   byId("start").disabled = !setup || !usable || Boolean(training?.under_way);
+  byId("open-share").disabled = !usable;
   byId("guess-card").hidden = shown !== null;
   byId("change").hidden = shown === null;
   byId("change").textContent = `Choose other ${setup?.things ?? "pairs"}`;
