@@ -129,7 +129,7 @@ export class Grid {
       const [colour, ink] = share === null ? ["", ""] : palette[Math.round(100 * share)] ?? ["", ""];
       cell.style.backgroundColor = colour;
       cell.style.color = ink;
-      cell.textContent = share === null ? (coloured ? "·" : String(setup.answers[row])) : String(Math.round(100 * share));
+      cell.textContent = share === null ? (coloured ? "·" : String(setup.answers[row]).replace("-", "−")) : String(Math.round(100 * share));
       cell.setAttribute("aria-label", this.#describe(row, unseen, share, open.has(row)));
     });
   }
