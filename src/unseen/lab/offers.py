@@ -226,12 +226,14 @@ def spelled_setting(value: Any) -> Any:
 
 
 def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:
-    """What a run was run with; by default, of the first fold that was begun."""
+    """What a run was run with; by default, of the first fold that is done, else begun."""
     experiment = folder.experiment()
     offer.refuse_others(experiment)
     _refuse_many(experiment)
     known = range(1, len(pose(experiment.problem).folds) + 1)
-    chosen = next((each for each in folder.folds() if each in known), 1) if fold is None else fold
-    if chosen not in known:
-        raise SettingError("fold", chosen, "does not exist in this run")
-    return Setup(experiment, chosen)
+    if fold is None:
+        done = [each.fold for each in folder.results(thorough=False)[0]]
+        fold = next((each for each in [*done, *folder.folds()] if each in known), 1)
+    if fold not in known:
+        raise SettingError("fold", fold, "does not exist in this run")
+    return Setup(experiment, fold)
