@@ -16,7 +16,7 @@ from unseen.settings import format_value
 from unseen.views.json_view import jsonable
 
 JSON_TYPE = "application/json"
-BEGINS_WITH_WORD = re.compile(r"[a-z]{2,}[ ,;]|a [a-z]")  # unlike "a // b", "shown:+" and "fast-1a2b"
+BEGINS_WITH_WORD = re.compile(r"[a-z]{2,}[ ,;]|a [a-z]")  # unlike "a // b" and "fast-1a2b"
 IN_WORDS = {
     404: "There is no such page in the lab.",
     405: "The lab does not answer that kind of request.",
