@@ -55,12 +55,13 @@ def unseen(page) -> list[str]:
     return [each.get_attribute("data-row") for each in page.locator("#grid td.unseen").all()]
 
 
-def trained_run(lab: RunningLab, **settings: object) -> None:
+def trained_run(lab: RunningLab, fold: int = 1, **settings: object) -> RunFolder:
     """A small run, trained here."""
     experiment = fast().vary(**TINY, **settings)
     folder = RunFolder.of(experiment, lab.runs)
     folder.create(experiment)
-    complete_fold(folder.path, experiment, 1)
+    complete_fold(folder.path, experiment, fold)
+    return folder
 
 
 def train(page) -> None:
@@ -79,7 +80,9 @@ def test_a_person_chooses_guesses_watches_rewinds_and_asks(lab, open_lab):  # no
     page.mouse.move(first["x"] + 5, first["y"] + 5)
     page.mouse.down()
     page.mouse.move(last["x"] + 5, last["y"] + 5, steps=6)
+    page.mouse.move(last["x"] + 5, 5)  # let go of outside of the grid
     page.mouse.up()
+    cell(page, 9, 9).hover()
     cell(page, 7, 7).click()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
@@ -122,11 +125,16 @@ def test_a_person_chooses_guesses_watches_rewinds_and_asks(lab, open_lab):  # no
     cell(page, 0, 0).click()
     page.wait_for_selector("#cell-title:has-text('(0, 0) = 0 seen in training')")
     page.keyboard.press("Escape")
-    # back to choosing: the colours go, the pairs stay
+    # back to choosing, while the film plays: the colours go, the pairs stay
+    page.click("#play")
     page.click("#change")
     page.wait_for_selector("#grid .pairs:not(.coloured)")
     assert len(unseen(page)) == 6
-    assert page.locator("#show-run").is_visible()
+    # and to the film again, which plays as before
+    page.click("#show-run")
+    page.wait_for_selector("#verdict a")
+    page.click("#play")
+    page.wait_for_selector("#moment:not(:has-text('100 %'))")
 
 
 def test_the_first_view_stands_before_the_lab_has_answered(lab, browser):
@@ -192,11 +200,40 @@ def test_a_training_is_stopped_found_again_and_gone_on_with(lab, open_lab):
     page.wait_for_selector("#status:has-text('Stopped. What it has learnt so far answers')")
     draw(page)
     page.wait_for_selector(".try-rounded")
-    page.wait_for_selector("#start:has-text('Go on'):not([disabled])")
+    page.wait_for_selector("#start:not([disabled])")
+    assert page.locator("#start").inner_text() in page.locator("#status").inner_text()
     page.click("#start")
     page.wait_for_selector("#status:has-text('It learns')")
     page.click("#stop")
     page.wait_for_selector("#status:has-text('Stopped')")
+
+
+def test_the_keyboard_reaches_the_cells_of_every_grid(lab, open_lab):
+    page = open_lab(lab, **SETUP, operation="shown:+,-")
+    page.click("#clear")
+    page.locator("#grid td[tabindex='0']").focus()
+    for _ in range(11):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Space")
+    page.wait_for_selector("#leakage:has-text('2 unseen combinations')")
+    chosen = page.locator("#grid td.unseen").all()
+    labels = {each.get_attribute("aria-label") for each in chosen}
+    assert labels == {"9 and + and 0, answer 9, unseen", "1 and - and 0, answer 1, unseen"}
+
+
+def test_a_network_that_answers_nan_says_so_wherever_it_is_asked(lab, open_lab):
+    astray = {"learning_rate": 1e30, "optimizer": "adamw", "seed": 23}
+    trained_run(lab, split=[(1, 1)], **astray)
+    page = open_lab(lab, **SETUP, split="1.1", **astray)
+    page.wait_for_selector("#curve-caption:has-text('went astray')")
+    draw(page)
+    page.wait_for_selector("#try-network:has-text('The network answers NaN')")
+    assert page.locator(".try-said").inner_text() == "No answer."
+    cell(page, 0, 0).click()
+    page.wait_for_selector("#cell-body:has-text('NaN in all')")
 
 
 def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browser):
@@ -264,6 +301,25 @@ def draw(page) -> None:
         page.mouse.up()
 
 
+def test_pairs_of_ones_own_begin_from_those_that_a_split_has(lab, open_lab):
+    page = open_lab(lab, **SETUP, split="mirror", fold=3, unseen=20, guess="much")
+    assert page.locator("#guess-value").inner_text() == "?"
+    before = unseen(page)
+    assert len(before) == 20
+    page.select_option("#split", "own")
+    page.wait_for_selector("#fold-field", state="hidden")
+    assert unseen(page) == before
+    page.click("#clear")
+    page.wait_for_selector("#open-share[disabled]")
+    page.locator("#guess").fill("44")
+    address = page.url
+    assert "split" not in address  # an address in which nothing is unseen could not be opened
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("#leakage:has-text('10 unseen combinations')")
+    assert page.locator("#guess-value").inner_text() == "44"
+
+
 def test_faults_are_said_beside_what_is_typed(lab, open_lab):
     page = open_lab(lab, **SETUP)
     page.select_option("#operation", "expression")
@@ -289,8 +345,9 @@ def test_faults_are_said_beside_what_is_typed(lab, open_lab):
 
 def test_runs_are_listed_reopened_and_compared(lab, open_lab):
     for seed in (15, 16):
-        trained_run(lab, split=[(5, 5), (6, 6)], seed=seed)
-    page = open_lab(lab)
+        folder = trained_run(lab, fold=2, seed=seed)
+        (folder.path / "folds/01").mkdir()  # begun by somebody, and left
+    page = open_lab(lab, **SETUP, guess=80)
     page.click("#open-runs")
     page.wait_for_selector(".runs li")
     with page.expect_popup() as popup:
@@ -303,11 +360,13 @@ def test_runs_are_listed_reopened_and_compared(lab, open_lab):
     page.click("text=Compare two")
     page.wait_for_selector("#compare-body .pairs.coloured >> nth=1")
     assert "points" in page.locator("#compare-body > p").first.inner_text()
+    assert page.locator("#compare-body .verdict:has-text('(fold 2)')").count() == 2
     page.keyboard.press("Escape")
     page.click("#open-runs")
     page.locator(".runs .open").first.click()
     page.wait_for_selector("#verdict a")
     assert page.locator("#seed").input_value() == "16"
+    assert "guess" not in page.locator("#verdict").inner_text()  # which was about another run
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
@@ -332,6 +391,10 @@ def test_the_page_stands_at_every_width(lab, open_lab, width):
         assert tops == sorted({*tops})
         box = cell(page, 3, 3).bounding_box()
         assert min(box["width"], box["height"]) > 20
+        cell(page, 3, 3).tap()
+        drawn = page.wait_for_selector(".histogram")
+        assert drawn.evaluate("it => it.viewBox.baseVal.width / it.clientWidth") < 1.05
+        page.keyboard.press("Escape")
         page.click("#change")
         page.wait_for_selector("#grid .pairs:not(.coloured)")
         before = unseen(page)

@@ -1,5 +1,6 @@
 """One training at a time: started, followed by many, stopped, killed, resumed, ended."""
 
+import asyncio
 import base64
 import signal
 import socket
@@ -17,6 +18,7 @@ from unseen.experiments.fold import run_fold
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
+from unseen.lab.state import Trainings
 
 LONG = {"epochs": 2_000, "samples": 20}
 
@@ -88,8 +90,7 @@ def test_a_killed_training_is_said_and_goes_on_and_a_stopped_one_answers(lab):
         if kind == "state" and told["progress"] and told["progress"]["epochs"] > reached + 1:
             break
     begun = time.monotonic()
-    lab.post("/api/stop")
-    lab.wait_until("stopped")
+    assert lab.post("/api/stop").json()["training"]["status"] == "stopped"
     assert time.monotonic() - begun < 3
     assert folder.progress(1).epochs_done > reached
     assert folder.checkpoint(1) is not None
@@ -97,6 +98,30 @@ def test_a_killed_training_is_said_and_goes_on_and_a_stopped_one_answers(lab):
     panels = {"panels": [base64.b64encode(bytes(784)).decode()] * 2}
     answer = lab.post(f"/api/runs/{run}/folds/1/answer", panels)
     assert isinstance(answer.json()["answer"], float), answer.text
+
+
+def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, monkeypatch):
+    begun = []
+
+    async def counted(*words: str, **options: object) -> asyncio.subprocess.Process:
+        begun.append(words)
+        return await asyncio.create_subprocess_exec("false", **options)
+
+    async def scene() -> None:
+        trainings = Trainings(tmp_path)
+        await trainings.warm_up()
+        await asyncio.sleep(0.3)
+        assert len(begun) == 1
+        await trainings.start(fast(), 1)
+        while trainings.last.is_under_way:
+            await asyncio.sleep(0.01)
+        assert trainings.last.status == "killed"
+        await asyncio.sleep(0.3)
+        assert len(begun) == 2
+        await trainings.close()
+
+    monkeypatch.setattr("unseen.lab.state.create_subprocess_exec", counted)
+    asyncio.run(scene())
 
 
 def test_what_the_lab_trains_has_the_bits_of_a_plain_run(lab, tmp_path):

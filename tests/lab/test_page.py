@@ -110,8 +110,8 @@ def test_one_draws_chooses_and_is_told_whether_it_was_seen(browser, trained):
         state="attached"
     )
     # another pair, by the keyboard; and whoever never saw it
-    page.locator(".try-claim select").first.select_option("3")
-    page.locator(".try-claim select").nth(1).select_option("8")
+    page.get_by_label("What the left digit is").select_option("3")
+    page.get_by_label("What the right digit is").select_option("8")
     pressed = page.locator(".pair-cell[aria-pressed=true]")
     assert pressed.get_attribute("title") == "(3, 8)"
     pressed.focus()

@@ -169,6 +169,25 @@ def test_a_setup_that_cannot_be_is_refused_in_words(client, document, words):
 JSON = {"content-type": "application/json"}
 
 
+def test_a_fault_has_a_capital_unless_it_begins_with_a_name_or_an_expression(client):
+    def said(**settings):
+        return client.post("/api/setup", json={"settings": settings}).json()["error"]
+
+    assert said(operation="a // 0").startswith("a // 0 divides by zero")
+    assert said(operation="shown:x").startswith("shown:x names no set")
+    assert said(operation="nope").startswith("Unknown operation")
+    assert said(split=[3]).startswith("A split is")
+    assert said(seed=-1).startswith("Seed -1 must")
+
+
+def test_a_seed_that_a_browser_cannot_count_to_is_kept_to_the_bit(client):
+    for seed in (7, 2**53 - 1, 2**53 + 1, 2**62 + 1):
+        answer = client.post("/api/setup", json={"settings": {"seed": str(seed)}})
+        found = json.loads(answer.text, parse_int=float)["settings"]  # as a browser reads it
+        again = client.post("/api/setup", json={"settings": found}).json()
+        assert f"--seed {seed} " in again["command"]
+
+
 def test_bodies_that_are_no_json_objects_are_refused(client):
     for content in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b"1", b"[]", b'"x"', b"NaN", b"null"):
         refused(client.post("/api/setup", content=content, headers=JSON), 400)

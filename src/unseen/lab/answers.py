@@ -1,6 +1,7 @@
 """What the server answers: JSON without NaN, and faults in words."""
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from unseen.settings import format_value
 from unseen.views.json_view import jsonable
 
 JSON_TYPE = "application/json"
+BEGINS_WITH_WORD = re.compile(r"[a-z]{2,}[ ,;]|a [a-z]")  # unlike "a // b" and "fast-1a2b"
 IN_WORDS = {
     404: "There is no such page in the lab.",
     405: "The lab does not answer that kind of request.",
@@ -76,9 +78,10 @@ def in_words(error: Exception) -> tuple[int, str, str | None]:
 
 
 def sentence(text: str) -> str:
-    """A fault with a capital and a full stop."""
+    """A fault with a capital and a full stop; a name or an expression keeps its first letter."""
     text = text.strip().encode("ascii", "backslashreplace").decode() if not _fits(text) else text
-    return text[:1].upper() + text[1:].rstrip(".") + "."
+    first = text[:1].upper() if BEGINS_WITH_WORD.match(text) else text[:1]
+    return first + text[1:].rstrip(".") + "."
 
 
 def _fits(text: str) -> bool:

@@ -34,6 +34,7 @@ from unseen.views.words import answers_word, combinations_word, place_names
 
 MOST_COMBINATIONS = 1_000  # that the page can show
 LONGEST_TEXT = 1_000  # of a setting
+LARGEST_JSON_INTEGER = 2**53 - 1  # that a browser reads exactly
 EFFORTS = {"fast": "Seconds", "good": "A minute", "best": "Minutes"}
 SHOWN_FIRST = ("operation", "symbols", "split", "model", "seed")  # with controls of their own
 
@@ -219,16 +220,20 @@ def setup_json(setup: Setup) -> dict[str, Any]:
 
 def spelled_setting(value: Any) -> Any:
     """A setting as JSON has it; a list of combinations with its signs as signs."""
+    if isinstance(value, int) and value > LARGEST_JSON_INTEGER:
+        return str(value)
     return [spelled(each) for each in value] if isinstance(value, tuple) else value
 
 
 def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:
-    """What a run was run with; by default, of the first fold that was begun."""
+    """What a run was run with; by default, of the first fold that is done, else begun."""
     experiment = folder.experiment()
     offer.refuse_others(experiment)
     _refuse_many(experiment)
     known = range(1, len(pose(experiment.problem).folds) + 1)
-    chosen = next((each for each in folder.folds() if each in known), 1) if fold is None else fold
-    if chosen not in known:
-        raise SettingError("fold", chosen, "does not exist in this run")
-    return Setup(experiment, chosen)
+    if fold is None:
+        done = [each.fold for each in folder.results(thorough=False)[0]]
+        fold = next((each for each in [*done, *folder.folds()] if each in known), 1)
+    if fold not in known:
+        raise SettingError("fold", fold, "does not exist in this run")
+    return Setup(experiment, fold)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process, create_subprocess_exec
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -58,7 +58,7 @@ class Trainings:
         """Have a process wait for the next training."""
         if self._closed or self._process is not None:
             return
-        self._process = await asyncio.create_subprocess_exec(
+        self._process = await create_subprocess_exec(
             *(sys.executable, "-m", "unseen.lab.trainer"),
             stdin=PIPE,
             stdout=PIPE,
@@ -102,9 +102,10 @@ class Trainings:
             else:
                 fault = f"The training process was killed (exit code {code})."
                 self.last = replace(self.last, status="killed", fault=fault)
-        self._process = None
+        was_warm, self._process = self.is_warm.is_set(), None
         self.is_warm.clear()
-        await self.warm_up()
+        if was_warm or self._stopped:  # one that cannot even begin is tried again by the next start
+            await self.warm_up()
 
     def _hear(self, event: dict[str, Any]) -> None:
         if event["event"] == "Ready":
@@ -131,6 +132,8 @@ class Trainings:
             return
         self._stopped = True
         await self._end(self._process)
+        if self._attending is not None:  # which says so, and has another process for the next start
+            await asyncio.wait([self._attending])
 
     async def _end(self, process: Process) -> None:
         with suppress(ProcessLookupError):

@@ -6,6 +6,7 @@
 export function toHash(choice) {
   const words = new URLSearchParams({ preset: choice.preset });
   for (const [name, value] of Object.entries(choice.settings).sort()) {
+    if (Array.isArray(value) && !value.length) continue; // nothing is unseen yet: no experiment
     words.set(name, Array.isArray(value) ? value.map((each) => each.join(".")).join("_") : String(value));
   }
   if (choice.fold !== 1) words.set("fold", String(choice.fold));
@@ -22,7 +23,7 @@ export function fromHash(hash) {
   for (const [name, text] of words) {
     if (name === "preset") continue;
     if (name === "fold") choice.fold = Number.parseInt(text, 10) || 1;
-    else if (name === "guess") choice.guess = Math.min(1, Math.max(0, Number(text) / 100)) || 0;
+    else if (name === "guess") choice.guess = /^\d+$/.test(text) ? Math.min(1, Number(text) / 100) : null;
     else if (name === "split" && /^\d/.test(text)) choice.settings.split = combinations(text);
     else choice.settings[name] = text;
   }

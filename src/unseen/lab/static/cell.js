@@ -38,7 +38,7 @@ export async function askCell(setup, run, row) {
 
 /** @param {any} cell */
 function histogram({ histogram: { start, width, counts }, answer }) {
-  const [w, h, floor] = [640, 150, 122];
+  const [w, h, floor] = [byId("cell-body").clientWidth || 640, 150, 122]; // in pixels, as its text is
   const most = Math.max(1, ...counts);
   const bar = w / counts.length;
   const svg = draw("svg", { class: "histogram", viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": `Distribution of the answers, from ${decimal(start, 1)} to ${decimal(start + width * counts.length, 1)}` });
@@ -48,7 +48,7 @@ function histogram({ histogram: { start, width, counts }, answer }) {
     svg.append(draw("rect", { class: Math.abs(middle - answer) < 0.5 ? "bar hit" : "bar", x: at * bar + 0.5, y: floor - height, width: Math.max(1, bar - 1), height }, draw("title", { text: `${decimal(start + at * width)} to ${decimal(start + (at + 1) * width)}: ${count}` })));
   });
   const span = width * counts.length;
-  const step = [1, 2, 5, 10, 20, 50, 100, 500, 1000, 1e4, 1e5, 1e6, 1e7].find((each) => span / each <= 12) ?? 1e8;
+  const step = [1, 2, 5, 10, 20, 50, 100, 500, 1000, 1e4, 1e5, 1e6, 1e7].find((each) => span / each <= w / 50) ?? 1e8;
   for (let value = Math.ceil((start + 0.02 * span) / step) * step; value <= start + 0.98 * span; value += step) {
     svg.append(draw("text", { x: ((value - start) / span) * w, y: h - 8, "text-anchor": "middle", text: String(value).replace("-", "−") }));
   }
@@ -67,7 +67,7 @@ const MEANINGS = {
 function parts(cell) {
   const named = Object.entries(cell.parts);
   if (!named.length) return make("p", { class: "soft", text: "It was not split for this pair." });
-  const sum = named.reduce((whole, [, part]) => whole + Number(part ?? 0), 0);
+  const sum = named.some(([, part]) => part === null) ? null : named.reduce((whole, [, part]) => whole + Number(part), 0);
   const most = Math.max(1e-9, ...named.map(([, part]) => Math.abs(Number(part ?? 0))));
   return make("div", {},
     make("ul", { class: "parts" }, ...named.map(([name, part]) => {

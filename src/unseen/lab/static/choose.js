@@ -28,9 +28,7 @@ export class Form {
     this.#more();
     byId("split").addEventListener("change", () => {
       const split = byId("split").value;
-      this.choice.fold = 1;
-      if (split === OWN) this.set("split", this.pairs ?? []);
-      else this.set("split", split);
+      this.set("split", split === OWN ? this.pairs ?? [] : split);
     });
     byId("fold").addEventListener("change", () => {
       this.choice.fold = Number(byId("fold").value);
@@ -57,6 +55,8 @@ export class Form {
 
   /** Change a setting; one that is as in the preset is not kept. @param {string} name @param {any} value */
   set(name, value) {
+    if (name === "split") this.choice.fold = 1;
+    if (Array.isArray(value)) delete this.choice.settings.unseen; // how many: a list says that itself
     if (String(value) === String(this.preset.settings[name] ?? "") && !Array.isArray(value)) delete this.choice.settings[name];
     else this.choice.settings[name] = value;
     this.onChange(name);

@@ -89,7 +89,7 @@ export class Curve {
     }
     if (labels.length === 2 && Math.abs(labels[0].y - labels[1].y) < 15) {
       const upper = labels[0].y <= labels[1].y ? 0 : 1;
-      const middle = (labels[0].y + labels[1].y) / 2;
+      const middle = Math.min((labels[0].y + labels[1].y) / 2, this.#y(0) - 10); // above the axis' words
       labels[upper].y = middle - 7.5;
       labels[1 - upper].y = middle + 7.5;
     }

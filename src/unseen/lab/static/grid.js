@@ -35,8 +35,10 @@ export class Grid {
     this.stroke = null;
     container.addEventListener("pointerdown", (event) => this.#press(event));
     container.addEventListener("pointermove", (event) => this.#move(event));
-    container.addEventListener("pointerup", (event) => this.#release(event));
+    container.addEventListener("pointerup", () => this.#release());
     container.addEventListener("pointercancel", () => this.#takeBack());
+    // not when a finger goes up: the click that follows would close the dialog under it
+    container.addEventListener("click", (event) => this.#ask(event));
     container.addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -127,7 +129,7 @@ export class Grid {
       const [colour, ink] = share === null ? ["", ""] : palette[Math.round(100 * share)] ?? ["", ""];
       cell.style.backgroundColor = colour;
       cell.style.color = ink;
-      cell.textContent = share === null ? (coloured ? "·" : String(setup.answers[row])) : String(Math.round(100 * share));
+      cell.textContent = share === null ? (coloured ? "·" : String(setup.answers[row]).replace("-", "−")) : String(Math.round(100 * share));
       cell.setAttribute("aria-label", this.#describe(row, unseen, share, open.has(row)));
     });
   }
@@ -155,6 +157,7 @@ export class Grid {
     this.#focus(row);
     if (!this.choosing) return;
     this.stroke = { to: !this.unseen.has(row), before: new Set(this.unseen), id: event.pointerId };
+    this.container.setPointerCapture(event.pointerId); // it may be let go of outside of the grid
     this.#set(row, this.stroke.to);
   }
 
@@ -165,15 +168,16 @@ export class Grid {
     if (under && this.container.contains(under)) this.#set(Number(/** @type {any} */ (under).dataset.row), this.stroke.to);
   }
 
-  /** @param {PointerEvent} event */
-  #release(event) {
-    if (this.stroke) {
-      this.stroke = null;
-      this.onPaint?.(this.unseen);
-    } else {
-      const row = this.#rowOf(event);
-      if (row !== null && event.button === 0) this.onAsk?.(row);
-    }
+  #release() {
+    if (!this.stroke) return;
+    this.stroke = null;
+    this.onPaint?.(this.unseen);
+  }
+
+  /** @param {MouseEvent} event */
+  #ask(event) {
+    const row = this.#rowOf(event);
+    if (row !== null && !this.choosing) this.onAsk?.(row);
   }
 
   /** The browser scrolls instead: nothing was meant. */
@@ -199,12 +203,14 @@ export class Grid {
     const cell = this.cells[row];
     const line = cell.parentElement;
     const column = [...line.children].indexOf(cell);
+    const lines = [...this.container.querySelectorAll("tbody tr")]; // of all grids, one below the other
+    const at = lines.indexOf(line);
     /** @type {Record<string, () => Element | null | undefined>} */
     const steps = {
       ArrowLeft: () => cell.previousElementSibling,
       ArrowRight: () => cell.nextElementSibling,
-      ArrowUp: () => line.previousElementSibling?.children[column],
-      ArrowDown: () => line.nextElementSibling?.children[column],
+      ArrowUp: () => lines[at - 1]?.children[column],
+      ArrowDown: () => lines[at + 1]?.children[column],
       Home: () => line.children[1],
       End: () => line.lastElementChild,
     };

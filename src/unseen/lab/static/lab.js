@@ -99,7 +99,7 @@ async function ask(opening) {
     setup = answer;
     usable = true;
     form.tell(changed, null);
-    if (opening && answer.run) return openRun(answer.run, answer.fold);
+    if (opening && answer.run) return openRun(answer.run, answer.fold, choice.guess);
     showSetup(answer);
   } catch (fault) {
     if (number !== asked) return;
@@ -147,15 +147,14 @@ function showSetup(described) {
   controls();
 }
 
-/** Show a run. @param {string} name @param {number} [fold] */
-async function openRun(name, fold) {
+/** Show a run. @param {string} name @param {number} [fold] @param {number | null} [guess] about this run, if none is kept with it */
+async function openRun(name, fold, guess = null) {
   try {
     const opened = await get(`/api/runs/${encodeURIComponent(name)}${fold ? `?fold=${fold}` : ""}`);
     asked += 1;
     setup = shown = opened;
     usable = true;
-    if (opened.guess === null && choice.guess !== null && fromHash(location.hash)) opened.guess = choice.guess;
-    choice.guess = opened.guess;
+    choice.guess = opened.guess ??= guess;
     describe(opened);
     form.tell(changed, null);
     grid.show(opened, false);
@@ -182,12 +181,7 @@ function leaveRun() {
 /** @param {Set<number>} rows */
 function choosePairs(rows) {
   const described = /** @type {Setup} */ (setup);
-  choice.fold = 1;
-  changed = "split";
-  choice.settings.split = [...rows].sort((a, b) => a - b).map((row) => combinationOf(described, row));
-  delete choice.settings.unseen;
-  form.showChoice();
-  askSoon();
+  form.set("split", [...rows].sort((a, b) => a - b).map((row) => combinationOf(described, row)));
 }
 
 /** Ask once the person rests; that nothing is unseen needs no asking. @param {boolean} [opening] */
@@ -240,6 +234,7 @@ function controls(status = watch.state?.status ?? "") {
   byId("start").hidden = underWay || isOver || (shown !== null && !begun);
   byId("start").textContent = begun ? "Go on" : "Start";
   byId("start").disabled = !setup || !usable || Boolean(training?.under_way);
+  byId("open-share").disabled = !usable;
   byId("guess-card").hidden = shown !== null;
   byId("change").hidden = shown === null;
   byId("change").textContent = `Choose other ${setup?.things ?? "pairs"}`;
@@ -329,7 +324,7 @@ function showTry() {
     ask: async (panels) => {
       try {
         const answered = await post(`${foldPath(run, described.fold)}/answer`, { panels: panels.map(base64) });
-        byId("try-network").textContent = "";
+        byId("try-network").textContent = answered.answer === null ? "The network answers NaN: it went astray in training." : "";
         return answered.answer;
       } catch (fault) {
         byId("try-network").textContent = /** @type {Error} */ (fault).message;
@@ -356,7 +351,7 @@ function wire() {
   });
   byId("start").addEventListener("click", train);
   byId("stop").addEventListener("click", halt);
-  byId("show-run").addEventListener("click", () => setup?.run && openRun(setup.run, setup.fold));
+  byId("show-run").addEventListener("click", () => setup?.run && openRun(setup.run, setup.fold, choice.guess));
   byId("change").addEventListener("click", () => {
     leaveRun();
     ask(false);

@@ -51,8 +51,9 @@ export async function showRuns(open) {
 /** @param {string[]} names */
 async function showComparison(names) {
   const body = byId("compare-body");
+  const dialog = byId("compare-dialog");
   body.replaceChildren(make("p", { class: "soft", text: "Comparing…" }));
-  openDialog(byId("compare-dialog"));
+  openDialog(dialog);
   try {
     const [compared, ...setups] = await Promise.all([
       get(`/api/compare?${new URLSearchParams(names.map((name) => ["run", name]))}`),
@@ -64,7 +65,8 @@ async function showComparison(names) {
       ...(compared.alike ? [make("p", { class: "soft", text: `Both: ${compared.alike}` })] : []),
       make("div", { class: "two" }, ...columns.map((each) => each.element)),
     );
-    for (const each of columns) each.begin();
+    const leaves = columns.map((each) => each.begin());
+    dialog.addEventListener("close", () => leaves.forEach((leave) => leave()), { once: true });
   } catch (fault) {
     body.replaceChildren(make("p", { text: /** @type {Error} */ (fault).message }));
   }
@@ -92,7 +94,7 @@ function column(name, setup, apart) {
     grid.show(setup, false);
     /** @type {import("./api.js").Frame[]} */
     let frames = [];
-    listen(name, setup.fold, {
+    return listen(name, setup.fold, {
       frames: (more) => {
         frames = [...frames, ...more];
         curve.show(frames, setup.epochs, setup.guess, frames.length - 1);

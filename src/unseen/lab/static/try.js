@@ -55,9 +55,9 @@ export function mountTry(container, options) {
     file.value = "";
   });
 
-  const choices = symbolNames.map((names, place) => {
+  const choices = symbolNames.map((known, place) => {
     const choice = element("select", "", { "aria-label": `What the ${names[place]} is` });
-    choice.append(new Option("?", ""), ...names.map((name, at) => new Option(name, String(at))));
+    choice.append(new Option("?", ""), ...known.map((name, at) => new Option(name, String(at))));
     choice.addEventListener("change", () => {
       onChoose(chosen());
       show();
@@ -145,7 +145,7 @@ export function mountTry(container, options) {
     line.show(answer, right);
     const left = pads.filter((pad) => pad.isEmpty()).length;
     said.replaceChildren(...(answer === null
-      ? [filled("span", "try-hint", left === length ? hint() : left ? `Now the ${emptyPlaces()}.` : "…")]
+      ? [filled("span", "try-hint", left === length ? hint() : left ? `Now the ${emptyPlaces()}.` : isAsking ? "…" : "No answer.")]
       : [filled("strong", "", decimal(answer)), " → ", filled("strong", "try-rounded", whole(answer))]));
     verdict.replaceChildren(...verdictOf(combined, right));
     clearTimeout(toSay);

@@ -74,6 +74,7 @@ export class Watch {
     this.leave?.();
     this.leave = null;
     clearInterval(this.playing);
+    this.playing = undefined;
     this.setup = this.state = null;
     this.frames = [];
     byId("film").hidden = true;
@@ -125,10 +126,10 @@ export class Watch {
       training: share >= 1 ? "Learnt; now it is tested." : "It learns.",
       elsewhere: "Another process trains this run.",
       done: "",
-      stopped: "Stopped. What it has learnt so far answers under Try; Start goes on from what is saved.",
+      stopped: "Stopped. What it has learnt so far answers under Try; Go on continues from what is saved.",
       failed: state.fault,
-      killed: `${state.fault} Start goes on from what was saved.`,
-      unfinished: "Unfinished: its training was stopped or killed. Start goes on from what was saved.",
+      killed: `${state.fault} Go on continues from what was saved.`,
+      unfinished: "Unfinished: its training was stopped or killed. Go on continues from what was saved.",
     }[state.status] ?? state.status;
     tell([said, noted].filter(Boolean).join(" "), ["failed", "killed"].includes(state.status));
     this.#show();
