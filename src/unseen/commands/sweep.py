@@ -89,7 +89,7 @@ def sweep(
     )
     try:
         check_plan(plan, workers)
-        display = StudyDisplay(plan, known_rates(plan), workers.slots, stderr_console, quiet=quiet)
+        display = StudyDisplay(plan, known_rates(plan), workers, stderr_console, quiet=quiet)
         events, file, before = sweep_events(plan, workers), None, []
         for fold in display.follow(events):
             if curves is not None and fold.result is not None:
