@@ -22,7 +22,6 @@ import re
 import socket
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +29,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from unseen.errors import UnseenError
-from unseen.experiments.environment import current_environment
+from unseen.experiments.environment import current_environment, version
 from unseen.experiments.experiment import (
     ContentSums,
     Experiment,
