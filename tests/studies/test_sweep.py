@@ -1,14 +1,18 @@
 import csv
+import io
+import math
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
-from fake_engine import FakeEngine
+from fake_engine import FakeEngine, made_up_result
 from made_up_runs import made_up_run
+from rich.console import Console
 
 from unseen.errors import UnseenError
 from unseen.experiments.engine import WorkerDiedError
@@ -17,6 +21,7 @@ from unseen.studies.calibration import Rates, calibrate, fold_passes, known_rate
 from unseen.studies.results import COLUMNS, TidyFile, tidy_row
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, Tally, Working, plan_study, sweep
+from unseen.views.study_progress import StudyDisplay
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
 
@@ -125,6 +130,17 @@ def test_results_are_a_tidy_file(tmp_path):
     assert {row["error"] for row in rows} == {"", 'a "fault", with signs\\nin it'}
 
 
+def test_parquet_has_the_types_of_the_settings_and_keeps_nan(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    row = {"run": "a", "rounded": float("nan"), "operation": "1", "learning_rate": 1, "fold": 1}
+    table = parquet.read_table(TidyFile(tmp_path / "mine.csv", [row]).as_parquet())
+    (read,) = table.to_pylist()
+    assert math.isnan(read["rounded"])
+    assert read | {"rounded": 0} == dict.fromkeys(COLUMNS) | row | {"rounded": 0}
+    kinds = {name: str(table.schema.field(name).type) for name in ("error", "unseen", "operation")}
+    assert kinds == {"error": "string", "unseen": "int64", "operation": "string"}
+
+
 def test_seconds_are_told_from_folds_that_are_done(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
     rates = known_rates(plan)
@@ -134,6 +150,20 @@ def test_seconds_are_told_from_folds_that_are_done(tmp_path):
     assert not [*calibrate(plan, FakeEngine(), rates)]
     twice = fast().vary(samples=10, test_samples=5)
     assert 1 < fold_passes(twice, 1) / fold_passes(plan.missing[0].experiment, 1) < 2
+
+
+def test_the_time_left_follows_from_the_folds_of_this_sweep_too(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-4'\n")
+    engine, file = FakeEngine(), io.StringIO()
+    display = StudyDisplay(plan, known_rates(plan), engine, Console(file=file, width=60))
+    assert display.headline() == "0 of 4 folds done"
+    for task in plan.missing[:2]:
+        fold = StudyFold(task.folder, plan.runs[task.folder], task.fold, made_up_result(task.fold))
+        display.count(replace(fold, result=fold.result.model_copy(update={"seconds": 100.0})))
+    assert display.headline() == "2 of 4 folds done; 50 seconds left"  # 200 with four slots
+    engine.slots = 1
+    assert display.headline() == "2 of 4 folds done; 3 minutes left"
+    assert "waiting for the first epoch" in str(display.table(Working((), 0)).renderables[0])
 
 
 def test_baselines_are_not_tried(tmp_path):
@@ -146,10 +176,7 @@ def test_baselines_are_not_tried(tmp_path):
 def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
     """The bookkeeping alone; the limit of a minute is for 10,000 folds."""
     seeds = ", ".join(map(str, range(100)))
-    text = (
-        SMALL
-        + f"folds = '1-10'\n[vary]\nseed = [{seeds}]\nepochs = [1, 2, 3, 4, 5]\nunseen = [10, 9]\n"
-    )
+    text = SMALL + f"folds = '1-50'\n[vary]\nseed = [{seeds}]\nunseen = [1, 2]\n"
     started = time.perf_counter()
     plan = planned(tmp_path, text)
     assert plan.fold_count == 10_000

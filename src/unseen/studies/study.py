@@ -201,9 +201,7 @@ class _Reader:
             known = [*SETTINGS, "folds", *(["preset", CASES] if is_varied else [])]
             self.refuse(said.place, str(unknown("setting", name, known)))
         else:
-            annotation = SETTINGS[name].annotation
-            kinds = {annotation, *get_args(annotation)}
-            kind = next((each for each in (bool, int, float) if each in kinds), str)
+            kind = setting_kind(name)
             fits = type(value) is kind or (kind is float and type(value) is int)
             if not fits:
                 self.refuse(said.place, f"must be {KINDS[kind]}, not {value!r}")
@@ -238,6 +236,13 @@ class _Reader:
         table, name = place[0], [step for step in place if isinstance(step, str)][-1]
         where = f"[{table}] {name}" if name != table else name
         raise UnseenError(f"{at}: {where}: {fault}")
+
+
+def setting_kind(name: str) -> type:
+    """The kind of value that a setting has in files: bool, int, float or str."""
+    annotation = SETTINGS[name].annotation
+    kinds = {annotation, *get_args(annotation)}
+    return next((each for each in (bool, int, float) if each in kinds), str)
 
 
 def _made(chosen: Mapping[str, Any]) -> tuple[Experiment, tuple[int, ...]]:
