@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,12 +64,16 @@ def test_what_is_done_is_never_run_again_and_what_is_done_elsewhere_is_found(tmp
 
 def test_a_fold_that_fails_is_recorded_and_the_others_go_on(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
-    faults = {(0, 1): (UnseenError("no space left"), 9), (0, 3): (RuntimeError("a\nKeyError"), 9)}
+    fault = UnseenError("no space left")
+    fault.add_note("Traceback of a worker")
+    faults = {(0, 1): (fault, 9), (0, 3): (RuntimeError("a\nKeyError"), 9)}
     folds, _ = swept(plan, FakeEngine(faults))
     errors = {each.fold: each.error for each in folds}
     assert errors == {1: "no space left", 2: "", 3: "KeyError"}
     (folder,) = plan.runs
-    assert (folder.path / "folds/01/failure.txt").read_text() == "no space left\n"
+    assert (
+        folder.path / "folds/01/failure.txt"
+    ).read_text() == "no space left\nTraceback of a worker\n"
     folder.tidy(1)
     assert not (folder.path / "folds/01/failure.txt").exists()
     tally = Tally(3)
@@ -85,6 +90,28 @@ def test_a_fold_whose_worker_dies_is_tried_up_to_five_times(tmp_path, times, end
     (second,) = [each for each in folds if each.fold == 2]
     assert (second.result is not None) == ends
     assert ends or "was killed 5 times" in second.error
+
+
+def test_deaths_that_an_engine_answers_itself_are_told_and_counted(tmp_path):
+    class Cluster(FakeEngine):  # as Dask, which gives the folds of a dead worker to another
+        given, killed, slots = Future(), [], 1
+
+        def submit_fold(self, path, experiment, fold):
+            return self.given
+
+        def deaths(self, future):
+            self.submitted[future] += 1
+            return self.submitted[future] // 2
+
+        def kill(self, future):
+            self.killed.append(future)
+
+    engine = Cluster()
+    folds, events = swept(planned(tmp_path, SMALL + "folds = 1\n"), engine)
+    notes = [each.note.kind for each in events if isinstance(each, StudyNote)]
+    assert notes == ["worker died"] * 4
+    assert folds[0].error.startswith("its process was killed 5 times without")
+    assert engine.killed == [engine.given]
 
 
 def test_no_fold_is_blamed_for_a_death_beside_it(tmp_path):

@@ -182,7 +182,7 @@ def _failures(tally: "Tally") -> list[str]:
         lines.append(f"{first.folder.path.name} fold {first.fold}{more} failed: {error}")
     if tally.failed:
         whole = format_count(len(tally.failed), "fold")
-        lines.append(f"{whole} failed; the same command tries them again")
+        lines.append(f"{whole} failed; the same command tries again")
     return lines
 
 
