@@ -44,8 +44,9 @@ def test_an_interrupt_reaches_no_worker(engine):
 
 
 def test_a_clear_error_stays_clear(engine):
-    with pytest.raises(UnseenError, match="no, thank you"):
+    with pytest.raises(UnseenError, match="no, thank you") as caught:
         engine.submit(refuse).result()
+    assert "Traceback" in caught.value.__notes__[0]  # for the log of a fold that failed
 
 
 def test_a_fault_comes_with_its_traceback(engine):

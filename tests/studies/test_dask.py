@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -63,6 +64,11 @@ class Cluster:
         self.scheduler = self.start(
             *("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
         )
+        wait_until(self.listens)  # on a busy machine, longer than a client waits
+
+    def listens(self) -> bool:
+        with socket.socket() as caller:
+            return caller.connect_ex(("127.0.0.1", self.port)) == 0
 
     def start_worker(self) -> subprocess.Popen:
         words = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--host", "127.0.0.1")
@@ -88,8 +94,6 @@ class Cluster:
 
 
 def free_port() -> int:
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]
@@ -199,7 +203,10 @@ def test_a_worker_that_is_killed_costs_no_fold_with_a_shared_disk_and_without(
                 victim, events = cluster.workers.pop(0), []
                 for event in sweep(plan, engine):
                     events.append(event)
-                    if engine._starts and victim.poll() is None:
+                    if (
+                        any(each.starts for each in engine._tasks.values())
+                        and victim.poll() is None
+                    ):
                         family = psutil.Process(victim.pid).children(recursive=True)
                         victim.kill()
                         victim.wait()
@@ -269,6 +276,12 @@ def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_content
         assert ended.returncode == 0, ended.stderr
         assert "2 workers, all share the disk" in ended.stderr
     assert contents(plan) == local_contents(12)
+
+
+@pytest.mark.parametrize("address", ["", "foo", "tcp://127.0.0.1", "http://127.0.0.1:80"])
+def test_what_is_no_address_is_refused_at_once(tmp_path, address):
+    with pytest.raises(UnseenError, match="is no address of a scheduler; it prints its own"):
+        DaskWorkers(tmp_path, address)
 
 
 def test_nobody_at_an_address_is_said_clearly(tmp_path, monkeypatch):

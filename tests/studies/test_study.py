@@ -10,7 +10,7 @@ from unseen.studies.study import find_study, read_study, ready_studies
 
 def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "mine.toml"
-    path.write_text(text)
+    path.write_bytes(text.encode())
     return path
 
 
@@ -99,6 +99,21 @@ MISTAKES = {
     "settings = 3": r"line 1: settings: must be a table",
     "[vary]\nseed = [1": r"mine.toml: .*\(at ",
     "about = 3": r"line 1: about: must be a text",
+    "[vary]\nseed = [\n  1,\n  'a',\n]": r"line 4: \[vary\] seed: must be a whole number",
+    "[vary]\ncases = [\n  {unseen = 9},\n  {unseen = 95},\n]": r"line 4: \[vary\] unseen: .*95",
+    "[vary]\nfolds = [\n  [1, 2],\n  [3],\n]\nsed = [1]": r"line 6: \[vary\] sed: unknown",
+    "[[vary]]\nseed = [1]\n[[vary]]\n[[vary.cases]]\nsed = 1": r"line 5: \[vary\] sed: unknown",
+    "about = '\'\'\n[vary]\nseed = 3\n'\'\'\n[vary]\nseed = 3": r"line 6: \[vary\] seed: must be",
+    "vary.seed = 3": r"line 1: \[vary\] seed: must be a list",
+    "vary = [{seed = [1]},\n {seed = 3}]": r"line 2: \[vary\] seed: must be a list",
+    '["settings"]\r\n"epochs" = 0\r\n': r"line 2: \[settings\] epochs: .*at least 1",
+    "[settings]\nbatch-size = 8\nbatch_size = 9": r"line 3: .*batch_size: is said twice",
+    "[settings]\nseed = 1\nsymbols = 'nowhere'": r"line 3: \[settings\] symbols: unknown symbols",
+    "[settings]\nfolds = [true]": r"line 2: \[settings\] folds: must be like",
+    "preset = ['fast']": r"line 1: preset: unknown preset",
+    "[vary]\npreset = [{a = 1}]": r"line 2: \[vary\] preset: unknown preset",
+    f"[settings]\nseed = {'9' * 5_000}": r"mine.toml: Exceeds the limit",
+    f"about = {'[' * 5_000}": r"mine.toml: is nested too deeply",
     "[vary]\n" + "\n".join(f"{s} = [{', '.join(map(str, range(1, 400)))}]" for s in (
         "seed", "epochs")): "has 159,201 runs; at most 100,000",
 }  # fmt: skip
@@ -109,6 +124,18 @@ def test_a_mistake_is_named_with_its_place(tmp_path, text):
     with pytest.raises(UnseenError, match=MISTAKES[text]) as caught:
         read_study(write(tmp_path, text))
     assert str(tmp_path / "mine.toml") in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_refused_and_one_of_windows_is_read(tmp_path):
+    path = write(tmp_path, "")
+    path.write_bytes(b"about = 'a'\n# \xff\n")
+    with pytest.raises(UnseenError, match=r"mine\.toml, line 2: is no text in UTF-8"):
+        read_study(path)
+    path.write_bytes(b"\xef\xbb\xbfabout = 'mine'\r\n")
+    assert read_study(path).about == "mine"
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(UnseenError, match="larger than 1,000,000 bytes"):
+        read_study(path)
 
 
 def test_the_ready_studies_can_be_run():

@@ -1,14 +1,19 @@
 import csv
+import io
+import math
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
-from fake_engine import FakeEngine
+from fake_engine import FakeEngine, made_up_result
 from made_up_runs import made_up_run
+from rich.console import Console
 
 from unseen.errors import UnseenError
 from unseen.experiments.engine import WorkerDiedError
@@ -17,6 +22,7 @@ from unseen.studies.calibration import Rates, calibrate, fold_passes, known_rate
 from unseen.studies.results import COLUMNS, TidyFile, tidy_row
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, Tally, Working, plan_study, sweep
+from unseen.views.study_progress import StudyDisplay
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
 
@@ -58,12 +64,16 @@ def test_what_is_done_is_never_run_again_and_what_is_done_elsewhere_is_found(tmp
 
 def test_a_fold_that_fails_is_recorded_and_the_others_go_on(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
-    faults = {(0, 1): (UnseenError("no space left"), 9), (0, 3): (RuntimeError("a\nKeyError"), 9)}
+    fault = UnseenError("no space left")
+    fault.add_note("Traceback of a worker")
+    faults = {(0, 1): (fault, 9), (0, 3): (RuntimeError("a\nKeyError"), 9)}
     folds, _ = swept(plan, FakeEngine(faults))
     errors = {each.fold: each.error for each in folds}
     assert errors == {1: "no space left", 2: "", 3: "KeyError"}
     (folder,) = plan.runs
-    assert (folder.path / "folds/01/failure.txt").read_text() == "no space left\n"
+    assert (
+        folder.path / "folds/01/failure.txt"
+    ).read_text() == "no space left\nTraceback of a worker\n"
     folder.tidy(1)
     assert not (folder.path / "folds/01/failure.txt").exists()
     tally = Tally(3)
@@ -80,6 +90,28 @@ def test_a_fold_whose_worker_dies_is_tried_up_to_five_times(tmp_path, times, end
     (second,) = [each for each in folds if each.fold == 2]
     assert (second.result is not None) == ends
     assert ends or "was killed 5 times" in second.error
+
+
+def test_deaths_that_an_engine_answers_itself_are_told_and_counted(tmp_path):
+    class Cluster(FakeEngine):  # as Dask, which gives the folds of a dead worker to another
+        given, killed, slots = Future(), [], 1
+
+        def submit_fold(self, path, experiment, fold):
+            return self.given
+
+        def deaths(self, future):
+            self.submitted[future] += 1
+            return self.submitted[future] // 2
+
+        def kill(self, future):
+            self.killed.append(future)
+
+    engine = Cluster()
+    folds, events = swept(planned(tmp_path, SMALL + "folds = 1\n"), engine)
+    notes = [each.note.kind for each in events if isinstance(each, StudyNote)]
+    assert notes == ["worker died"] * 4
+    assert folds[0].error.startswith("its process was killed 5 times without")
+    assert engine.killed == [engine.given]
 
 
 def test_no_fold_is_blamed_for_a_death_beside_it(tmp_path):
@@ -125,6 +157,17 @@ def test_results_are_a_tidy_file(tmp_path):
     assert {row["error"] for row in rows} == {"", 'a "fault", with signs\\nin it'}
 
 
+def test_parquet_has_the_types_of_the_settings_and_keeps_nan(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    row = {"run": "a", "rounded": float("nan"), "operation": "1", "learning_rate": 1, "fold": 1}
+    table = parquet.read_table(TidyFile(tmp_path / "mine.csv", [row]).as_parquet())
+    (read,) = table.to_pylist()
+    assert math.isnan(read["rounded"])
+    assert read | {"rounded": 0} == dict.fromkeys(COLUMNS) | row | {"rounded": 0}
+    kinds = {name: str(table.schema.field(name).type) for name in ("error", "unseen", "operation")}
+    assert kinds == {"error": "string", "unseen": "int64", "operation": "string"}
+
+
 def test_seconds_are_told_from_folds_that_are_done(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
     rates = known_rates(plan)
@@ -134,6 +177,20 @@ def test_seconds_are_told_from_folds_that_are_done(tmp_path):
     assert not [*calibrate(plan, FakeEngine(), rates)]
     twice = fast().vary(samples=10, test_samples=5)
     assert 1 < fold_passes(twice, 1) / fold_passes(plan.missing[0].experiment, 1) < 2
+
+
+def test_the_time_left_follows_from_the_folds_of_this_sweep_too(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-4'\n")
+    engine, file = FakeEngine(), io.StringIO()
+    display = StudyDisplay(plan, known_rates(plan), engine, Console(file=file, width=60))
+    assert display.headline() == "0 of 4 folds done"
+    for task in plan.missing[:2]:
+        fold = StudyFold(task.folder, plan.runs[task.folder], task.fold, made_up_result(task.fold))
+        display.count(replace(fold, result=fold.result.model_copy(update={"seconds": 100.0})))
+    assert display.headline() == "2 of 4 folds done; 50 seconds left"  # 200 with four slots
+    engine.slots = 1
+    assert display.headline() == "2 of 4 folds done; 3 minutes left"
+    assert "waiting for the first epoch" in str(display.table(Working((), 0)).renderables[0])
 
 
 def test_baselines_are_not_tried(tmp_path):
@@ -146,10 +203,7 @@ def test_baselines_are_not_tried(tmp_path):
 def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
     """The bookkeeping alone; the limit of a minute is for 10,000 folds."""
     seeds = ", ".join(map(str, range(100)))
-    text = (
-        SMALL
-        + f"folds = '1-10'\n[vary]\nseed = [{seeds}]\nepochs = [1, 2, 3, 4, 5]\nunseen = [10, 9]\n"
-    )
+    text = SMALL + f"folds = '1-50'\n[vary]\nseed = [{seeds}]\nunseen = [1, 2]\n"
     started = time.perf_counter()
     plan = planned(tmp_path, text)
     assert plan.fold_count == 10_000

@@ -127,7 +127,7 @@ def test_folds_that_fail_are_listed_and_the_exit_code_is_1(tmp_path, monkeypatch
     assert command(["sweep", "mine.toml", "--jobs", "1"]) == 1
     said = capsys.readouterr()
     assert "bad.py:Net" in said.err
-    assert "1 fold failed; the same command tries them again" in said.err
+    assert "1 fold failed; the same command tries again" in said.err
     assert ",failed," in (tmp_path / "runs/mine.csv").read_text()
 
 

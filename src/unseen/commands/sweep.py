@@ -89,7 +89,7 @@ def sweep(
     )
     try:
         check_plan(plan, workers)
-        display = StudyDisplay(plan, known_rates(plan), workers.slots, stderr_console, quiet=quiet)
+        display = StudyDisplay(plan, known_rates(plan), workers, stderr_console, quiet=quiet)
         events, file, before = sweep_events(plan, workers), None, []
         for fold in display.follow(events):
             if curves is not None and fold.result is not None:
@@ -182,7 +182,7 @@ def _failures(tally: "Tally") -> list[str]:
         lines.append(f"{first.folder.path.name} fold {first.fold}{more} failed: {error}")
     if tally.failed:
         whole = format_count(len(tally.failed), "fold")
-        lines.append(f"{whole} failed; the same command tries them again")
+        lines.append(f"{whole} failed; the same command tries again")
     return lines
 
 

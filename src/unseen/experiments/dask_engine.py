@@ -6,10 +6,10 @@ checkpointed in its run folder; elsewhere the finished fold is sent, and the cli
 """
 
 import math
+import re
 import secrets
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import suppress
@@ -19,7 +19,7 @@ from multiprocessing import process
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UnseenError
+from unseen.errors import SettingError, UnseenError
 from unseen.experiments.engine import (
     ConnectionLostError,
     Engine,
@@ -39,6 +39,7 @@ FIRST_CONNECTION_SECONDS = 15
 PATIENCE_SECONDS = 60  # with a scheduler that is gone, and with a cluster that has no workers yet
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_COUNTS = 1.0  # of workers, which come and go
+ADDRESS = r"((tcp|tls|ucx|wss?)://)?[^/\s]+:[0-9]{1,5}"
 COMPARED = ("unseen", "torch", "numpy", "numba")
 MOST_FOLDS_IN_A_WORKER = 1024  # Dask itself runs as many as a worker has threads
 
@@ -72,6 +73,15 @@ class WorkerFacts:
     shares_disk: bool
 
 
+class _Task(Future[Any]):
+    """What the client waits for, and how often a worker has begun with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: Any = None  # Dask's own
+        self.starts = 0
+
+
 class DaskWorkers(Engine):
     """The workers of a Dask scheduler, or without an address of a cluster on this machine."""
 
@@ -83,14 +93,16 @@ class DaskWorkers(Engine):
         *,
         allow_versions: bool = False,
     ) -> None:
+        if address is not None and not re.fullmatch(ADDRESS, address):
+            fault = "is no address of a scheduler; it prints its own, as tcp://192.168.0.5:8786"
+            raise SettingError("address", address, fault)
         try:
             import distributed
         except ImportError as error:
             raise UnseenError("the engine dask needs Dask: pip install 'unseen[dask]'") from error
         self._versions = None if allow_versions else _versions()
         self._topic = f"unseen-{secrets.token_hex(8)}"
-        self._starts: Counter[str] = Counter()  # by task, how often a worker began with it
-        self._tasks: dict[Any, Future[Any]] = {}  # by Dask's futures
+        self._tasks: dict[str, _Task] = {}  # by the keys of Dask's futures
         self._lock, self._lost = threading.Lock(), False
         self._slots, self._counted = 1, -math.inf
         self._cluster: Any = None
@@ -130,7 +142,20 @@ class DaskWorkers(Engine):
         return client
 
     def _note_start(self, event: tuple[float, str]) -> None:
-        self._starts[event[1]] += 1
+        with self._lock:
+            if (task := self._tasks.get(event[1])) is not None:
+                task.starts += 1
+
+    def deaths(self, future: Future[Any]) -> int:
+        return max(0, future.starts - 1) if isinstance(future, _Task) else 0
+
+    def kill(self, future: Future[Any]) -> None:
+        with self._lock:
+            key = next((key for key, task in self._tasks.items() if task is future), "")
+            task = self._tasks.pop(key, None)
+        if task is not None:
+            with suppress(Exception):  # a scheduler that is just going
+                self._client.cancel([task.sent], force=True)
 
     def _meet(self) -> dict[str, WorkerFacts]:
         """Wait for workers, and refuse those that would compute something else."""
@@ -179,25 +204,25 @@ class DaskWorkers(Engine):
 
     def _send(self, keep: Callable[[Any], Any], symbols: str, *task: Any) -> Future[Any]:
         client, key = self._connected(), f"unseen-{secrets.token_hex(8)}"
-        future: Future[Any] = Future()
+        future = _Task()
         future.set_running_or_notify_cancel()
+        self._tasks[key] = future
         try:
-            sent = client.submit(
+            future.sent = client.submit(
                 in_own_process, self._topic, self._versions, symbols, *task, key=key, pure=False
             )
         except OSError:  # a scheduler that is just going
             self._lost = True
+            del self._tasks[key]
             future.set_exception(ConnectionLostError())
             return future
-        with self._lock:
-            self._tasks[sent] = future
-        sent.add_done_callback(lambda ended: self._answer(ended, keep))
+        future.sent.add_done_callback(lambda ended: self._answer(ended, keep))
         return future
 
     def _answer(self, ended: Any, keep: Callable[[Any], Any]) -> None:
         """In a thread of Dask's: pass on what a task has come to."""
         with self._lock:
-            future = self._tasks.pop(ended, None)
+            future = self._tasks.pop(ended.key, None)
         if future is None:
             return
         try:
@@ -207,10 +232,9 @@ class DaskWorkers(Engine):
             future.set_exception(ConnectionLostError())
         except BaseException as error:
             if type(error).__name__ == "KilledWorker":
-                error = WorkerDiedError(None, deaths=self._starts[ended.key])
+                error = WorkerDiedError(None, deaths=future.starts - self.deaths(future))
             future.set_exception(error)
         finally:
-            self._starts.pop(ended.key, None)
             ended.release()
 
     def _connected(self) -> Any:
@@ -231,16 +255,16 @@ class DaskWorkers(Engine):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop: after what is under way, or (`wait` false) at once; workers stop such folds too."""
         with self._lock:
-            tasks = dict(self._tasks)
+            tasks = [*self._tasks.values()]
             if not wait:
                 self._tasks.clear()
         if wait:
-            for future in tasks.values():
+            for future in tasks:
                 with suppress(BaseException):
                     future.result()
         with suppress(Exception):
             if tasks and not wait:
-                self._client.cancel([*tasks], force=True)
+                self._client.cancel([task.sent for task in tasks], force=True)
             self._client.close(timeout=5)
         with suppress(Exception):
             if self._cluster is not None:

@@ -86,6 +86,13 @@ class Engine(Executor):
 
         return self.submit(complete_fold, path, experiment, fold)
 
+    def deaths(self, future: Future[Any]) -> int:
+        """How often a task has died so far and was begun again by the engine itself."""
+        return 0
+
+    def kill(self, future: Future[Any]) -> None:
+        """End one task, wherever it is."""
+
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.shutdown(wait=kind is None)
 
@@ -135,7 +142,6 @@ class LocalProcesses(Engine):
         self._tasks.pop(future, None)  # it would keep its result
 
     def kill(self, future: Future[Any]) -> None:
-        """End one task, wherever it is."""
         future.cancel()
         with self._lock:
             for process in [each for each, owner in self._processes.items() if owner is future]:
@@ -241,6 +247,7 @@ def _answer(
     try:
         succeeded, answer = True, function(*arguments, **named)
     except UnseenError as error:
+        error.add_note(traceback.format_exc())  # what it came from is not sent
         succeeded, answer = False, error
     except BaseException as error:
         if is_out_of_memory(error):

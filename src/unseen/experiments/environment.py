@@ -4,16 +4,20 @@ import importlib.metadata
 import os
 import platform
 import socket
+from functools import cache
 
 from unseen.learning.models import has_numba
 
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
 
 
+version = cache(importlib.metadata.version)  # which reads a file of the package each time
+
+
 def current_environment() -> dict[str, str]:
     """The machine and the versions at hand."""
-    versions = {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
-    versions["numba"] = importlib.metadata.version("numba") if has_numba() else "not installed"
+    versions = {name: version(name) for name in RECORDED_PACKAGES}
+    versions["numba"] = version("numba") if has_numba() else "not installed"
     machine = {
         "python": platform.python_version(),
         "system": platform.platform(),

@@ -31,6 +31,14 @@ class FoldTask:
 Ending = FoldResult | Literal["left"] | Exception | Note
 
 
+class NotFinishedError(UnseenError):
+    """A fold whose process ended before it."""
+
+    def __init__(self, fold: int, reason: str) -> None:
+        super().__init__(f"fold {fold} was not finished: {reason}")
+        self.reason = reason
+
+
 class FoldQueue:
     """The folds that an engine is given, at most two for each of its slots at a time."""
 
@@ -46,6 +54,8 @@ class FoldQueue:
         self._engine, self._prepare = engine, prepare
         # by run, by fold and by how far it had come
         self._deaths: Counter[tuple[Path, int, int]] = Counter()
+        # of the tasks that are running, how many deaths are among those
+        self._counted: Counter[Future[FoldResult | None]] = Counter()
 
     def __bool__(self) -> bool:
         """Whether there is anything left to do."""
@@ -57,9 +67,29 @@ class FoldQueue:
         ended, _ = wait(self.running, timeout=seconds, return_when=FIRST_COMPLETED)
         tasks = {future: self.running.pop(future) for future in [*self.running] if future in ended}
         endings = [(task, self._ending(future, task)) for future, task in tasks.items()]
+        for future in tasks:
+            del self._counted[future]
         self.waiting.extendleft(task for task, end in endings if isinstance(end, Note))
+        endings += self._begun_again()
         self._fill()
         return endings
+
+    def _begun_again(self) -> list[tuple[FoldTask, Ending]]:
+        """What an engine has begun again by itself: told, or ended after too many deaths."""
+        endings: list[tuple[FoldTask, Ending]] = []
+        for future, task in [*self.running.items()]:
+            if isinstance(self._engine, Engine) and self._deaths_of(future):
+                end = self._after_death(task, future, WorkerDiedError(None, deaths=0))
+                endings.append((task, end))
+                if not isinstance(end, Note):
+                    del self.running[future], self._counted[future]
+                    self._engine.kill(future)
+        return endings
+
+    def _deaths_of(self, future: Future[FoldResult | None]) -> int:
+        """How often an engine has begun a task again since that was counted."""
+        deaths = self._engine.deaths(future) if isinstance(self._engine, Engine) else 0
+        return deaths - self._counted[future]
 
     def _fill(self) -> None:
         # an executor of somebody else's does not say how many it takes
@@ -90,19 +120,24 @@ class FoldQueue:
         except ConnectionLostError:
             return Note("scheduler gone", fold)
         except WorkerDiedError as dead:
-            return self._after_death(task, dead)
+            return self._after_death(task, future, dead)
         except Exception as error:
             return error
 
-    def _after_death(self, task: FoldTask, dead: WorkerDiedError) -> Ending:
+    def _after_death(
+        self, task: FoldTask, future: Future[FoldResult | None], dead: WorkerDiedError
+    ) -> Ending:
         if not dead.was_killed:
-            return UnseenError(f"fold {task.fold} was not finished: {dead}")
+            return NotFinishedError(task.fold, str(dead))
         progress = task.folder.progress(task.fold)
         death = task.folder.path, task.fold, progress.epochs_done if progress else 0
-        self._deaths[death] += dead.deaths
+        begun_again = self._deaths_of(future)
+        self._counted[future] += begun_again
+        self._deaths[death] += begun_again + dead.deaths
         if self._deaths[death] >= DEATHS_WITHOUT_PROGRESS:
-            return UnseenError(
-                f"the process of fold {task.fold} was killed {self._deaths[death]} times without "
-                "finishing another epoch; is memory short? Fewer folds at once need less"
+            return NotFinishedError(
+                task.fold,
+                f"its process was killed {self._deaths[death]} times without finishing another "
+                "epoch; is memory short? Fewer folds at once need less",
             )
         return Note("worker died", task.fold)

@@ -4,11 +4,11 @@ A record is whole, damaged (its hash is wrong), or made by another version (whol
 understood); only what is damaged may be replaced.
 """
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from unseen.errors import UnseenError
+from unseen.experiments.environment import version
 from unseen.files import DamagedFileError, as_json, read_json, sha256
 
 FORMAT = 2  # of the records; 1 is version 0.1's, which had no number

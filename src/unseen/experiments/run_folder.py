@@ -12,14 +12,13 @@ import os
 import re
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from unseen.errors import UnseenError
-from unseen.experiments.environment import current_environment
+from unseen.experiments.environment import current_environment, version
 from unseen.experiments.experiment import (
     ContentSums,
     Experiment,

@@ -48,11 +48,15 @@ class Rates:
         rate = seconds / fold_passes(experiment, fold)
         self.known.setdefault(experiment.training.model, []).append(rate)
 
+    def per_pass(self, model: str) -> float:
+        """What a model takes; one that is not known, as much as the others, 0 if none is."""
+        rates = self.known.get(model) or [each for known in self.known.values() for each in known]
+        return float(np.mean(rates)) if rates else 0.0
+
     def seconds(self, task: FoldTask) -> float:
-        """What a fold may take; a model that is not known, as much as the others."""
-        rates = self.known.get(task.experiment.training.model)
-        rates = rates or [each for known in self.known.values() for each in known]
-        return float(np.mean(rates)) * fold_passes(task.experiment, task.fold) if rates else 0.0
+        """What a fold may take."""
+        model = task.experiment.training.model
+        return self.per_pass(model) * fold_passes(task.experiment, task.fold)
 
 
 def known_rates(plan: Plan) -> Rates:

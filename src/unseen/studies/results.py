@@ -12,11 +12,19 @@ from unseen.experiments.experiment import SETTINGS, setting_value
 from unseen.files import append_line, make_folder, write_whole
 from unseen.insight.statistics import measures_of
 from unseen.learning.metrics import METRICS
+from unseen.studies.study import setting_kind
 from unseen.studies.sweep import StudyFold
 
 BEFORE = ("run", "preset", *SETTINGS, "fold", "state")
 AFTER = (*METRICS, "seconds", "parameters", "error")
 COLUMNS = (*BEFORE, *AFTER)
+ARROW_NAMES = {bool: "bool", int: "int64", float: "double", str: "string"}
+ARROW_TYPES = (
+    dict.fromkeys(COLUMNS, "string")
+    | {name: ARROW_NAMES[setting_kind(name)] for name in SETTINGS}
+    | dict.fromkeys((*METRICS, "seconds"), "double")
+    | dict.fromkeys(("fold", "parameters"), "int64")
+)
 
 
 def tidy_row(fold: StudyFold) -> dict[str, Any]:
@@ -48,8 +56,12 @@ class TidyFile:
         if importlib.util.find_spec("pyarrow") is None:
             return None
         parquet, read = (importlib.import_module(f"pyarrow.{name}") for name in ("parquet", "csv"))
+        # an empty column has no type that could be guessed, and NaN is not nothing
+        options = read.ConvertOptions(
+            column_types=ARROW_TYPES, null_values=[""], strings_can_be_null=True
+        )
         path, content = self.path.with_suffix(".parquet"), io.BytesIO()
-        parquet.write_table(read.read_csv(self.path), content)
+        parquet.write_table(read.read_csv(self.path, convert_options=options), content)
         write_whole(path, content.getvalue())
         return path
 

@@ -16,10 +16,9 @@ taken one after the other. The settings are those of `unseen run`, by its names;
 `preset` to vary it.
 """
 
-import re
 import tomllib
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
@@ -27,12 +26,14 @@ from math import prod
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from unseen.errors import UnseenError, unknown
+from unseen.errors import SettingError, UnseenError, unknown
 from unseen.experiments.checks import check_folds, parse_folds
 from unseen.experiments.experiment import SETTINGS, Experiment
 from unseen.experiments.posing import pose
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
+from unseen.files import open_regular
+from unseen.studies.places import Place, line_of
 
 MOST_RUNS = 100_000
 LARGEST_STUDY_BYTES = 1_000_000
@@ -89,14 +90,28 @@ def find_study(study: str) -> Study:
 def read_study(path: Path) -> Study:
     """Read the file of a study; whatever is wrong in it is named with its place."""
     try:
-        with path.open("rb") as file:
-            text = file.read(LARGEST_STUDY_BYTES).decode()
+        with open_regular(path, LARGEST_STUDY_BYTES) as file:
+            content = file.read()
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
         said = tomllib.loads(text)
     except OSError as error:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise UnseenError(f"{path}, line {line}: is no text in UTF-8") from error
+    except RecursionError as error:
+        raise UnseenError(f"{path}: is nested too deeply") from error
+    except ValueError as error:  # of TOML, and of numbers with thousands of digits
         raise UnseenError(f"{path}: {error}") from error
     return _Reader(path, text).study(said)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A value of a setting, and where the file has it."""
+
+    value: Any
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -109,94 +124,103 @@ class _Reader:
     def study(self, said: Mapping[str, Any]) -> Study:
         for name in said:
             if name not in TABLES:
-                self.refuse("", name, str(unknown("entry", name, TABLES)))
-        settings = self.settings("settings", said.get("settings", {}))
-        preset = said.get("preset", "fast")
-        self.check_preset("", preset)
+                self.refuse((name,), str(unknown("entry", name, TABLES)))
+        if not isinstance(said.get("settings", {}), dict):
+            self.refuse(("settings",), "must be a table: [settings]")
+        settings = self.settings(("settings",), said.get("settings", {}))
+        preset = _Said(said.get("preset", "fast"), ("preset",))
+        self.check_preset(preset)
         about = said.get("about", "")
         if not isinstance(about, str):
-            self.refuse("", "about", "must be a text")
-        blocks = said.get("vary", [])
-        if isinstance(blocks, dict):
-            blocks = [blocks]
-        if not isinstance(blocks, list) or not all(isinstance(each, dict) for each in blocks):
-            self.refuse("", "vary", "must be a table: [vary], or [[vary]] several times")
-        lists = [self.lists(number, block) for number, block in enumerate(blocks)]
+            self.refuse(("about",), "must be a text")
+        blocks = self.blocks(said.get("vary", []))
+        lists = [self.lists(place, block) for place, block in blocks]
         count = sum(prod(map(len, block)) for block in lists) if lists else 1
         if count > MOST_RUNS:
             raise UnseenError(f"{self.path} has {count:,} runs; at most {MOST_RUNS:,} can be made")
         runs = [
-            self.run(number, {"preset": preset} | settings, dict(ChainMap(*reversed(values))))
-            for number, block in enumerate(lists or [[]])
+            self.run({"preset": preset} | settings, dict(ChainMap(*reversed(values))))
+            for block in lists or [[]]
             for values in product(*block)
         ]
         varied = tuple(dict.fromkeys(name for run in runs for name in run.varied))
         return Study(self.path.stem, about, varied, tuple(runs))
 
-    def settings(self, table: str, said: Any) -> dict[str, Any]:
-        """The settings of a table by their names in calls."""
-        if not isinstance(said, dict):
-            self.refuse("", table, f"must be a table: [{table}]")
-        for name, value in said.items():
-            self.check(table, name, value)
-        return {_called(name): value for name, value in said.items()}
+    def blocks(self, said: Any) -> list[tuple[Place, Mapping[str, Any]]]:
+        """What is varied, block by block."""
+        if isinstance(said, dict):
+            return [(("vary",), said)]
+        if not isinstance(said, list) or not all(isinstance(each, dict) for each in said):
+            self.refuse(("vary",), "must be a table: [vary], or [[vary]] several times")
+        return [(("vary", number), block) for number, block in enumerate(said)]
 
-    def lists(self, number: int, block: Mapping[str, Any]) -> list[list[dict[str, Any]]]:
+    def settings(self, table: Place, said: Mapping[str, Any]) -> dict[str, _Said]:
+        """The settings of a table by their names in calls."""
+        found: dict[str, _Said] = {}
+        for name, value in said.items():
+            if _called(name) in found:
+                self.refuse((*table, name), "is said twice, with a hyphen and an underscore")
+            found[_called(name)] = _Said(value, (*table, name))
+            self.check(_called(name), found[_called(name)])
+        return found
+
+    def lists(self, table: Place, block: Mapping[str, Any]) -> list[list[dict[str, _Said]]]:
         """What a block says to vary: for each entry its values, as settings by name."""
-        entries = []
+        entries, taken = [], set[str]()
         for name, values in block.items():
+            place = (*table, name)
             if not isinstance(values, list) or not values:
-                self.refuse("vary", name, "must be a list of values, as [1, 2]", number)
-            cases = values if name == CASES else [{name: value} for value in values]
-            for case in cases:
-                if not isinstance(case, dict) or not case:
-                    self.refuse("vary", name, "must be tables, as [{seed = 1, epochs = 2}]", number)
-                for each, value in case.items():
-                    self.check("vary", each, value, number)
-            entries.append([{_called(each): case[each] for each in case} for case in cases])
-        names = [each for entry in entries for each in {key for case in entry for key in case}]
-        for each in names:
-            if names.count(each) > 1:
-                self.refuse("vary", each, "is varied twice", number)
+                self.refuse(place, "must be a list of values, as [1, 2]")
+            entry = []
+            for number, value in enumerate(values):
+                if name != CASES:
+                    said = _Said(value, (*place, number))
+                    self.check(_called(name), said)
+                    entry.append({_called(name): said})
+                elif isinstance(value, dict) and value:
+                    entry.append(self.settings((*place, number), value))
+                else:
+                    self.refuse((*place, number), "must be tables, as [{seed = 1, epochs = 2}]")
+            entries.append(entry)
+            varied = {each: said for case in entry for each, said in case.items()}
+            for each in varied.keys() & taken:
+                self.refuse(varied[each].place, "is varied twice")
+            taken |= varied.keys()
         return entries
 
-    def check(self, table: str, name: str, value: Any, number: int = 0) -> None:
+    def check(self, name: str, said: _Said) -> None:
         """Refuse a setting that there is not, or a value of another kind."""
-        called = _called(name)
-        if called == "preset" and table == "vary":
-            self.check_preset(table, value, number)
-        elif called == "folds":
-            if isinstance(value, bool) or not isinstance(value, int | str | list):
-                self.refuse(table, name, "must be like 3, [1, 3] or '1,3-5'", number)
-        elif called not in SETTINGS:
-            known = [*SETTINGS, "folds", *(["preset", CASES] if table == "vary" else [])]
-            self.refuse(table, name, str(unknown("setting", called, known)), number)
+        value, is_varied = said.value, said.place[0] == "vary"
+        if name == "preset" and is_varied:
+            self.check_preset(said)
+        elif name == "folds":
+            items = value if isinstance(value, list) else [value]
+            if any(isinstance(each, bool) or not isinstance(each, int | str) for each in items):
+                self.refuse(said.place, "must be like 3, [1, 3] or '1,3-5'")
+        elif name not in SETTINGS:
+            known = [*SETTINGS, "folds", *(["preset", CASES] if is_varied else [])]
+            self.refuse(said.place, str(unknown("setting", name, known)))
         else:
-            annotation = SETTINGS[called].annotation
-            kinds = {annotation, *get_args(annotation)}
-            kind = next((each for each in (bool, int, float) if each in kinds), str)
+            kind = setting_kind(name)
             fits = type(value) is kind or (kind is float and type(value) is int)
             if not fits:
-                self.refuse(table, name, f"must be {KINDS[kind]}, not {value!r}", number)
+                self.refuse(said.place, f"must be {KINDS[kind]}, not {value!r}")
 
-    def check_preset(self, table: str, preset: Any, number: int = 0) -> None:
-        if preset not in PRESETS:
-            self.refuse(table, "preset", str(unknown("preset", str(preset), PRESETS)), number)
+    def check_preset(self, said: _Said) -> None:
+        if not isinstance(said.value, str) or said.value not in PRESETS:
+            self.refuse(said.place, str(unknown("preset", str(said.value), PRESETS)))
 
-    def run(self, number: int, settings: dict[str, Any], varied: dict[str, Any]) -> StudyRun:
+    def run(self, settings: dict[str, _Said], varied: dict[str, _Said]) -> StudyRun:
         """The run of a combination of values."""
-        chosen = {name: self.beside(name, value) for name, value in (settings | varied).items()}
-        preset, folds = chosen.pop("preset"), chosen.pop("folds", None)
+        said = settings | varied
+        chosen = {name: self.beside(name, each.value) for name, each in said.items()}
+        values = {name: each.value for name, each in varied.items()}
         try:
-            experiment = PRESETS[preset]().vary(**chosen)
-            named = parse_folds(folds)
-            numbers = check_folds(named, len(pose(experiment.problem).folds))
+            return StudyRun(*_made(chosen), values)
         except UnseenError as error:
-            name = getattr(error, "setting", None) or next(iter(varied), "")
-            at = "vary" if name in varied else "settings"
-            values = ", ".join(f"{each} = {value!r}" for each, value in varied.items())
-            self.refuse(at, name, f"{error}" + (f" (where {values})" if values else ""), number)
-        return StudyRun(experiment, numbers, varied)
+            where = ", ".join(f"{name} = {value!r}" for name, value in values.items())
+            culprit = said[_culprit(chosen, error, [*varied, *settings])]
+            self.refuse(culprit.place, f"{error}" + (f" (where {where})" if where else ""))
 
     def beside(self, name: str, value: Any) -> Any:
         """A file or folder beside the study is meant as such, wherever the study is run."""
@@ -206,26 +230,39 @@ class _Reader:
                 return f"{(self.path.parent / file).resolve()}{colon}{last}"
         return value
 
-    def refuse(self, table: str, name: str, fault: str, number: int = 0) -> NoReturn:
-        line = self.line_of(table, name, number)
-        place = f"{self.path}, line {line}" if line else f"{self.path}"
-        where = f"[{table}] {name}" if table else name
-        raise UnseenError(f"{place}: {where}: {fault}")
+    def refuse(self, place: Place, fault: str) -> NoReturn:
+        line = line_of(self.text, place)
+        at = f"{self.path}, line {line}" if line else f"{self.path}"
+        table, name = place[0], [step for step in place if isinstance(step, str)][-1]
+        where = f"[{table}] {name}" if name != table else name
+        raise UnseenError(f"{at}: {where}: {fault}")
 
-    def line_of(self, table: str, name: str, number: int) -> int | None:
-        """The line where a table's entry is; that of the table where the entry is not found."""
-        now, seen, found = "", -1, None
-        for at, line in enumerate(self.text.splitlines(), start=1):
-            if header := re.match(r"\s*\[+\s*([\w-]+)\s*\]+", line):
-                now = header[1]
-                seen += now == table
-                if now in (table, name) and (seen == number or not table):
-                    found = found or at
-            elif now == table and (not table or seen == number):
-                key = re.match(r"""\s*["']?([\w-]+)["']?\s*=""", line)
-                if key and _called(key[1]) == _called(name):
-                    return at
-        return found
+
+def setting_kind(name: str) -> type:
+    """The kind of value that a setting has in files: bool, int, float or str."""
+    annotation = SETTINGS[name].annotation
+    kinds = {annotation, *get_args(annotation)}
+    return next((each for each in (bool, int, float) if each in kinds), str)
+
+
+def _made(chosen: Mapping[str, Any]) -> tuple[Experiment, tuple[int, ...]]:
+    """The experiment and the folds that settings of a study make."""
+    settings = dict(chosen)
+    preset, folds = settings.pop("preset"), settings.pop("folds", None)
+    experiment = PRESETS[preset]().vary(**settings)
+    return experiment, check_folds(parse_folds(folds), len(pose(experiment.problem).folds))
+
+
+def _culprit(chosen: Mapping[str, Any], error: UnseenError, names: Sequence[str]) -> str:
+    """The setting that an error is about: it says so, or it is the first that alone leads to it."""
+    if isinstance(error, SettingError) and error.setting in chosen:
+        return error.setting
+    for name in names:
+        try:
+            _made({"preset": chosen["preset"], name: chosen[name]})
+        except UnseenError:
+            return name
+    return names[0]
 
 
 def _called(name: str) -> str:

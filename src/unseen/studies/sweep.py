@@ -15,7 +15,7 @@ from unseen.experiments.engine import LocalProcesses
 from unseen.experiments.events import Note
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.posing import pose
-from unseen.experiments.queue import FoldQueue, FoldTask
+from unseen.experiments.queue import FoldQueue, FoldTask, NotFinishedError
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.session import sweep as sweep_leftovers
 from unseen.learning.models import is_own
@@ -181,11 +181,13 @@ def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldT
 
 def _recorded(task: FoldTask, error: Exception) -> str:
     """What a fold failed with, in a line; all of it is kept in its folder where that can be."""
+    said = error.reason if isinstance(error, NotFinishedError) else str(error)
     with suppress(UnseenError):  # a disk that is full, which may well be why it failed
-        task.folder.record_failure(task.fold, str(error))
+        log = "\n".join([said, *getattr(error, "__notes__", ())])
+        task.folder.record_failure(task.fold, log)
     if isinstance(error, UnseenError):
-        return str(error)
-    return str(error).strip().splitlines()[-1] if str(error).strip() else first_line(error)
+        return said
+    return said.strip().splitlines()[-1] if said.strip() else first_line(error)
 
 
 def failures(tally: Tally) -> Iterator[tuple[str, int]]:

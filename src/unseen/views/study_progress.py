@@ -1,7 +1,7 @@
 """A study as it goes on: a live table where there is a terminal, else a line for each fold."""
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,10 +12,11 @@ from rich.text import Text
 
 from unseen.errors import printable
 from unseen.experiments.differences import differences
+from unseen.experiments.engine import Engine
 from unseen.experiments.queue import FoldTask
 from unseen.experiments.run_folder import RunFolder
 from unseen.learning.metrics import METRICS
-from unseen.studies.calibration import Rates
+from unseen.studies.calibration import Rates, fold_passes
 from unseen.studies.sweep import Plan, StudyEvent, StudyFold, StudyNote, Tally, Working
 from unseen.views.progress import format_note
 from unseen.views.repeat_command import as_typed
@@ -31,7 +32,7 @@ class StudyDisplay:
 
     plan: Plan
     rates: Rates
-    slots: int
+    engine: Engine
     console: Console
     quiet: bool = False
     tally: Tally = field(init=False)
@@ -42,8 +43,13 @@ class StudyDisplay:
     def __post_init__(self) -> None:
         self.tally = Tally(self.plan.fold_count)
         self.names = run_names(self.plan)
-        self.costs = {
-            (task.folder, task.fold): self.rates.seconds(task) for task in self.plan.missing
+        # of missing folds by model; to pose their problems at every refresh would take too long
+        self.passes = {
+            (task.folder, task.fold): (
+                task.experiment.training.model,
+                fold_passes(task.experiment, task.fold),
+            )
+            for task in self.plan.missing
         }
 
     def follow(self, events: Iterator[StudyEvent]) -> Iterator[StudyFold]:
@@ -65,7 +71,7 @@ class StudyDisplay:
         self.tally.count(fold)
         if fold.was_done:
             return
-        self.costs.pop((fold.folder, fold.fold), None)
+        self.passes.pop((fold.folder, fold.fold), None)
         if fold.result is not None:
             self.rates.learn(fold.run.experiment, fold.fold, fold.result.seconds)
         said = self.format_fold(fold)
@@ -92,13 +98,22 @@ class StudyDisplay:
             if (so_far := progress_of(task)) is not None:
                 epochs = f"{so_far:.1f} of {task.experiment.training.epochs}"
                 table.add_row(Text(self.names[task.folder]), str(task.fold), epochs)
-        return Group(table, *map(Text, self.last), Text(self.headline(), style="bold"))
+        running = table if table.row_count else Text("waiting for the first epoch of a fold")
+        return Group(running, *map(Text, self.last), Text(self.headline(), style="bold"))
 
     def headline(self) -> str:
         tally = self.tally
         failed = f", {len(tally.failed)} failed" if tally.failed else ""
-        left = format_duration(sum(self.costs.values()) / max(self.slots, 1))
-        return f"{tally.done} of {format_count(tally.whole, 'fold')} done{failed}; {left} left"
+        seconds = self.seconds_left()
+        left = f"; {format_duration(seconds)} left" if seconds else ""
+        return f"{tally.done} of {format_count(tally.whole, 'fold')} done{failed}{left}"
+
+    def seconds_left(self) -> float:
+        """From the folds that are done, also those of this sweep; 0 as long as none is."""
+        left: defaultdict[str, float] = defaultdict(float)
+        for model, passes in self.passes.values():
+            left[model] += passes
+        return sum(self.rates.per_pass(model) * left[model] for model in left) / self.engine.slots
 
 
 class _nothing:  # noqa: N801
