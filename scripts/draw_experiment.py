@@ -57,9 +57,10 @@ def draw_grid(place: Axes, posed: PosedProblem, fold: int, *, with_sums: bool) -
             place.text(*middle, str(answer), ha="center", va="center", fontsize=8, color=shade)
     place.spines[:].set_visible(False)
     place.tick_params(length=0)
-    ticks = range(10) if with_sums else range(0)
-    place.set_xticks(np.array(ticks) + 0.5, ticks)
-    place.set_yticks(np.array(ticks) + 0.5, ticks)
+    digits = [*map(str, range(10))] if with_sums else []
+    middles = np.arange(len(digits)) + 0.5
+    place.set_xticks(middles, digits)
+    place.set_yticks(middles, digits)
 
 
 def draw_fold(posed: PosedProblem) -> Figure:

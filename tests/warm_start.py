@@ -27,7 +27,8 @@ class WarmStart:
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
-        self.ours, theirs = socket.socketpair()
+        # messages, not a stream: a process number and an exit code must not run together
+        self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno())],
