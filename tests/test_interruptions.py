@@ -165,7 +165,7 @@ def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path, number
         else:
             process.send_signal(number)
         output, words = process.communicate()
-    assert process.returncode == code
+    assert process.returncode == code, words
     assert output == ""
     assert "stopped; 0 of 3 folds are done, fold 1 is saved up to epoch" in words
     assert "The same command goes on from there." in words

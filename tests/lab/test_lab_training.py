@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -121,7 +122,8 @@ def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, 
         await trainings.close()
 
     monkeypatch.setattr("unseen.lab.state.create_subprocess_exec", counted)
-    asyncio.run(scene())
+    with ThreadPoolExecutor(1) as pool:  # a browser of other tests has its loop in this thread
+        pool.submit(asyncio.run, scene()).result()
 
 
 def test_what_the_lab_trains_has_the_bits_of_a_plain_run(lab, tmp_path):

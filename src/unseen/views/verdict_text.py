@@ -106,8 +106,8 @@ def _sight(summary: Summary) -> str:
         return f"The network is blind: nothing in it says that a picture holds {symbols}."
     if sight == PLACE_BLIND:
         return (
-            f"The network is place-blind: it is built to know that a picture holds {symbols}, but "
-            "not where they are."
+            "The network is place-blind: it is built to know that a picture holds "
+            f"{symbols} in a row, but not where they stand."
         )
     if sight == PANEL_AWARE:
         return (
