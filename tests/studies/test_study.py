@@ -84,7 +84,7 @@ MISTAKES = {
     "[settings]\nfolds = 11": r"line 2: .*folds=11 does not exist; this split has folds 1 to 10",
     "[settings]\nfolds = 1.5": r"line 2: .*must be like 3, \[1, 3\]",
     "[settings]\nfolds = '5-3'": r"line 2: .*runs backwards",
-    '[settings]\npreset = "fast"': r"line 2: .*unknown setting 'preset'",
+    '[settings]\npreset = "fast"': r"line 2: .*preset: stands before all tables",
     "[vary]\nseed = 3": r"line 2: \[vary\] seed: must be a list of values",
     "[vary]\nseed = []": r"line 2: \[vary\] seed: must be a list of values",
     "[vary]\nseed = [1]\nunseen = [10, 95]": r"line 3: .*unseen=95 must be .*unseen = 95\)",

@@ -197,6 +197,8 @@ class _Reader:
             items = value if isinstance(value, list) else [value]
             if any(isinstance(each, bool) or not isinstance(each, int | str) for each in items):
                 self.refuse(said.place, "must be like 3, [1, 3] or '1,3-5'")
+        elif name == "preset":
+            self.refuse(said.place, "stands before all tables, or is varied")
         elif name not in SETTINGS:
             known = [*SETTINGS, "folds", *(["preset", CASES] if is_varied else [])]
             self.refuse(said.place, str(unknown("setting", name, known)))
