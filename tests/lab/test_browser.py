@@ -231,7 +231,7 @@ def test_a_network_that_answers_nan_says_so_wherever_it_is_asked(lab, open_lab):
     page.wait_for_selector("#curve-caption:has-text('went astray')")
     draw(page)
     page.wait_for_selector("#try-network:has-text('The network answers NaN')")
-    page.wait_for_selector(".try-said:text-is('No answer.')")
+    page.wait_for_selector(".try-said:has-text('No answer.')")
     cell(page, 0, 0).click()
     page.wait_for_selector("#cell-body:has-text('NaN in all')")
 
