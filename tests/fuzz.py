@@ -261,7 +261,7 @@ def odd_picture(world: World, rng: random.Random) -> str:
             rng.choice(TO_FILES)(odd, rng)
     asked = [str(folder)]
     if kind == "list":
-        lines = [rng.choice([*HOSTILE, "", "/dev/zero", "\0", "a" * 5000, ".."]) for _ in range(5)]
+        lines = [rng.choice([*HOSTILE, "", "/dev/zero", "\0", "a" * 5000, "..."]) for _ in range(5)]
         sys.stdin = io.StringIO("\n".join([*lines, str(whole)]))
         asked = ["-"]
     form = rng.choice(([], ["--json"], ["--csv"], ["--show"]))
