@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -132,11 +133,11 @@ def mutate_json(tree: Any, rng: random.Random) -> Any:
         if kind < 0.1:
             del tree[key]
         elif kind < 0.15 and isinstance(tree, dict):
-            tree[rng.choice(HOSTILE)] = rng.choice(ODD)
+            tree[rng.choice(HOSTILE)] = deepcopy(rng.choice(ODD))
         else:
             tree[key] = mutate_json(tree[key], rng)
         return tree
-    return rng.choice(ODD)
+    return deepcopy(rng.choice(ODD))  # a list of these may be changed in the next round
 
 
 def reseal(record: Any) -> bytes:
