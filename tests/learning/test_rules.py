@@ -84,3 +84,30 @@ def test_a_rule_is_no_richer_than_it_has_to_be() -> None:
     assert plain.explains
     assert torch.equal(plain.table, find_rule(added, seen).table)
     assert not find_rule(multiplied, seen, effort=rules.SUMS_ONLY).explains
+
+
+def test_what_is_nearly_a_sum_of_the_same_values_is_not_taken_for_one() -> None:
+    """Squares on the left, digits on the right: one value a symbol would come near to both."""
+    table = pairs_table(lambda a, b: a * a + b)
+    assert (find_rule(table, hidden((10, 10), 10)).table - table).abs().max() < 0.01
+
+
+@pytest.mark.parametrize("operation", ["add", "multiply", "max(a, b)"])
+def test_a_symbol_may_mean_something_else_in_another_place(operation: str) -> None:
+    table = pairs_table(OPERATIONS[operation])[torch.tensor([3, 1, 2, 0, 4, 5, 9, 7, 8, 6])]
+    found = find_rule(table, hidden((10, 10), 10), by_place=True)
+    assert found.explains
+    assert (found.table - table).abs().max() < 0.01
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_misread_pictures_do_not_pull_at_what_is_not_seen(seed: int) -> None:
+    """9 x 9 is not seen, but pictures of 8 x 9 that are read as 9 x 9 have filled its entry."""
+    table = pairs_table(OPERATIONS["multiply"])
+    seen = hidden((10, 10), 10, seed)
+    seen[9, 9] = 0
+    misread = torch.where(seen > 0, table, table.roll(1, 0).roll(1, 1))
+    noise = 0.004 * torch.randn(10, 10, generator=torch.Generator().manual_seed(seed))
+    found = find_rule(misread + noise, seen.clamp(min=0.2))
+    assert found.explains
+    assert (found.table - table)[9, 9].abs() < 0.5 / 18.1  # half a step, in spreads of products

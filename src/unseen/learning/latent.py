@@ -100,7 +100,9 @@ class LatentSymbols(nn.Module):
         effort = SUMS_ONLY  # of a table that is still in motion, nothing else can be said
         if self._widths()[0] < SETTLED_WIDTH:
             effort = THOROUGH if is_last else QUICK
-        found = find_rule(table.float().cpu(), evidence.cpu(), effort)
+        # an encoder of the whole strip may read other symbols on its left than on its right
+        by_place = self.places is not None
+        found = find_rule(table.float().cpu(), evidence.cpu(), effort, by_place=by_place)
         self.rule.copy_(found.table)
         self.is_explained.fill_(found.explains)
 
