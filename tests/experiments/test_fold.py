@@ -159,6 +159,11 @@ def test_a_measurement_has_every_combination_seen_and_unseen():
     assert last.seen["rounded"] == pytest.approx(seen, abs=1e-5)
 
 
+def test_no_moment_is_measured_twice_in_an_epoch_of_few_steps():
+    _, measurements, _ = measured_fold(SMALL.vary(samples=5, batch_size=96, watched_samples=50))
+    assert [each.epochs for each in measurements] == [0.2, 0.4, 0.6, 0.8, 1]
+
+
 def test_a_measurement_is_in_test_handwriting_and_of_the_network_at_the_end():
     watched = watched_samples(pose(SMALL.problem), 100, Streams(0, 1))
     assert min(used_images(watched.samples)) >= 60_000

@@ -130,7 +130,7 @@ def train(
         answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
         steps = math.ceil(len(samples) / training.batch_size)  # the last partial batch is kept
         order = streams.numpy("order", epoch).permutation(np.arange(len(samples), dtype=np.int32))
-        squared_error, step = 0.0, 0
+        squared_error, step, measured = 0.0, 0, 0
         for part in range(PARTS_PER_EPOCH):
             last_step = steps * (part + 1) // PARTS_PER_EPOCH
             part_error = torch.zeros((), device=device)
@@ -148,7 +148,9 @@ def train(
             squared_error += float(part_error)
             if 0 < step < steps:
                 so_far = squared_error / (step * training.batch_size)
-                is_measured = (part + 1) % measured_parts == 0
+                # of a few steps, some parts have none
+                is_measured = (part + 1) % measured_parts == 0 and step > measured
+                measured = step if is_measured else measured
                 yield TrainingProgress(epoch - 1, step / steps, so_far, state, is_measured)
         state.losses.append(squared_error / len(samples))
         if epoch > training.epochs - training.averaged_epochs:
