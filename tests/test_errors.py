@@ -10,7 +10,11 @@ from tests_tables import table
 
 import unseen
 from unseen.cli import command
-from unseen.errors import SettingError
+from unseen.errors import AmbiguousRunError, SettingError
+from unseen.experiments.engine import ConnectionLostError, WorkerDiedError
+from unseen.experiments.queue import NotFinishedError
+from unseen.experiments.records import OtherVersionError
+from unseen.files import DamagedFileError
 from unseen.problem.splits import split_folds
 
 
@@ -18,7 +22,25 @@ def test_a_fault_of_a_setting_names_it_as_python_does():
     with pytest.raises(SettingError) as caught:
         split_folds("random", table(), 0, 91)
     assert str(caught.value) == "unseen=91 must be from 1 to 90 of 100 combinations"
-    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # out of a worker
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SettingError("unseen", 91, "must be from 1 to 90"),
+        AmbiguousRunError("fast", {"fast-1": {"seed": 1}, "fast-2": {}}),
+        OtherVersionError(Path("runs"), "9.9 (format 7)"),
+        DamagedFileError(Path("result.json"), "its hash is wrong"),
+        NotFinishedError(3, "it was killed"),
+        WorkerDiedError(-9, deaths=2),
+        ConnectionLostError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_every_error_comes_whole_out_of_a_worker(error):
+    here = pickle.loads(pickle.dumps(error))
+    assert type(here) is type(error)
+    assert (str(here), vars(here)) == (str(error), vars(error))
 
 
 def test_the_command_line_names_it_as_it_was_typed(capsys, tmp_path, monkeypatch):

@@ -1,11 +1,14 @@
 import json
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from fake_engine import FakeEngine
 from made_up_runs import by_heart, exact, made_up_run
 
 from unseen.cli import command
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.queue import FoldQueue, FoldTask
 from unseen.experiments.run_folder import RunFolder
 
 TINY = {"samples": 3, "test_samples": 3}
@@ -89,3 +92,28 @@ def test_prune_shows_first_and_never_removes_what_a_process_holds(capsys, tmp_pa
     assert "1 run to remove" in prune("--seed", "1")
     assert "removed" in prune("--seed", "1", "--yes")
     assert left() == [0]
+
+
+def test_prune_keeps_runs_whose_folds_wait_for_a_worker(capsys, tmp_path):
+    class Busy(FakeEngine):
+        """Has no worker for a fold before somebody says so."""
+
+        def submit_fold(self, path, experiment, fold):
+            self.given = Future()
+            return self.given
+
+    begun, engine = PRESETS["fast"]().vary(**TINY), Busy()
+    folder = RunFolder.of(begun, tmp_path)
+    folder.create(begun)
+    (tmp_path / folder.path.name / "folds").mkdir()
+    (folder.path / "folds" / ".user-1").touch()  # as a killed process leaves it
+    queue = FoldQueue(engine, [FoldTask(folder, begun, 1)])
+    assert queue.advance(0) == []
+    prune = ["runs", "prune", "--yes", "--runs-dir", str(tmp_path)]
+    assert command(prune) == 0
+    assert f"kept {folder.path}: a process works on it" in capsys.readouterr().err
+    engine.given.set_result(None)
+    assert queue.advance(1) == [(FoldTask(folder, begun, 1), "left")]
+    assert [*folder.path.glob("folds/.user-*")] == []
+    assert command(prune) == 0
+    assert not folder.path.exists()

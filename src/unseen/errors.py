@@ -23,6 +23,14 @@ class UnseenError(Exception):
     unknown preset 'fats' (did you mean 'fast'?);
     """
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # as it is, to another process: the arguments of a subclass are not always its `args`
+        return _restored, (type(self), *self.args), vars(self)
+
+
+def _restored(kind: type[UnseenError], *arguments: object) -> UnseenError:
+    return kind.__new__(kind, *arguments)
+
 
 class SettingError(UnseenError):
     """A setting with a value that cannot be used; the command line says it in its own words."""
@@ -30,9 +38,6 @@ class SettingError(UnseenError):
     def __init__(self, setting: str, value: object, fault: str) -> None:
         super().__init__(f"{setting}={value!r} {fault}")
         self.setting, self.value, self.fault = setting, value, fault
-
-    def __reduce__(self) -> tuple[type["SettingError"], tuple[object, ...]]:
-        return SettingError, (self.setting, self.value, self.fault)
 
 
 class CheckpointError(UnseenError):

@@ -27,9 +27,6 @@ class DamagedFileError(UnseenError):
         super().__init__(f"{path} is {state}" + (f": {reason}" if reason else ""))
         self.path, self.reason = path, reason
 
-    def __reduce__(self) -> tuple[type["DamagedFileError"], tuple[object, ...]]:
-        return DamagedFileError, (self.path, self.reason)
-
 
 # a folder on the way that is a file, a link to itself, a socket or a device that is not there
 NO_FILE_THERE = (errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENODEV)
@@ -74,7 +71,10 @@ def append_line(path: Path, line: bytes) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(descriptor, line)
+            before = os.fstat(descriptor).st_size
+            if os.write(descriptor, line) < len(line):
+                os.ftruncate(descriptor, before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -135,7 +135,7 @@ def read_json(path: Path) -> Any:
     with suppress(ValueError):
         if (said := parse_json(content)) is not None:
             return said
-    raise DamagedFileError(path, "it says nothing in JSON")
+    raise DamagedFileError(path, "it holds no JSON")
 
 
 def parse_json(content: bytes) -> Any:

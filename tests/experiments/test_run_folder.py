@@ -356,3 +356,12 @@ def test_a_guess_is_kept_and_nothing_else_is_taken_for_one(tmp_path: Path):
     for written in (b"", b"nan", b"7", b"much", b"\xff"):
         (tmp_path / "guess").write_bytes(written)
         assert folder.guess() is None
+
+
+def test_a_file_in_the_place_of_the_folds_keeps_nobody_from_using_a_run(tmp_path):
+    folder = RunFolder.of(fast(), tmp_path)
+    folder.create(fast())
+    (folder.path / "folds").write_text("?")
+    with folder.in_use():
+        assert not folder.remove()
+    assert folder.remove()

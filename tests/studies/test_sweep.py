@@ -1,6 +1,7 @@
 import csv
 import io
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -21,7 +22,15 @@ from unseen.experiments.presets import fast
 from unseen.studies.calibration import Rates, calibrate, fold_passes, known_rates
 from unseen.studies.results import COLUMNS, TidyFile, tidy_row
 from unseen.studies.study import read_study
-from unseen.studies.sweep import StudyFold, StudyNote, Tally, Working, plan_study, sweep
+from unseen.studies.sweep import (
+    StudyFold,
+    StudyNote,
+    Tally,
+    Working,
+    folds_as_they_are,
+    plan_study,
+    sweep,
+)
 from unseen.views.study_progress import StudyDisplay
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
@@ -155,6 +164,50 @@ def test_results_are_a_tidy_file(tmp_path):
     }
     assert rows[0]["rounded"] == "0.5"
     assert {row["error"] for row in rows} == {"", 'a "fault", with signs\\nin it'}
+
+
+def test_sweeps_of_one_study_at_once_leave_one_row_a_fold(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
+    (folder,) = plan.runs
+    tallies = [Tally(3), Tally(3)]
+
+    def rows():
+        text = (tmp_path / "mine.csv").read_text().splitlines()
+        return [(row["fold"], row["state"]) for row in csv.DictReader(text)]
+
+    def end(file, tally):
+        file.settle(map(tidy_row, folds_as_they_are(plan, tally)))
+
+    first, second = (TidyFile(tmp_path / "mine.csv") for _ in range(2))
+    for file, fold in ((first, 1), (second, 2), (first, 2)):
+        file.add(tidy_row(StudyFold(folder, plan.runs[folder], fold, made_up_result(fold))))
+    assert rows() == [("1", "done"), ("2", "done")]
+    made_up_run(tmp_path / "runs", plan.runs[folder].experiment, folds=[1, 2])
+    end(second, tallies[1])  # whose rows the first one knows as well
+    assert rows() == [("1", "done"), ("2", "done")]
+    end(first, tallies[0])
+    assert rows() == [("1", "done"), ("2", "done"), ("3", "elsewhere")]
+    first.close()
+    tallies[1].count(StudyFold(folder, plan.runs[folder], 3, None, "no space left"))
+    end(second, tallies[1])
+    assert rows() == [("1", "done"), ("2", "done"), ("3", "failed")]
+    second.close()
+
+
+def test_a_full_disk_cuts_no_line_and_the_file_is_whole_at_the_end(tmp_path, monkeypatch):
+    plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
+    folds, write = swept(plan, FakeEngine())[0], os.write
+    file = TidyFile(tmp_path / "mine.csv")
+    file.add(tidy_row(folds[0]))
+    whole = file.path.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr("os.write", lambda descriptor, line: write(descriptor, line[:7]))
+        file.add(tidy_row(folds[1]))
+    assert file.path.read_bytes() == whole
+    assert not file.is_whole
+    file.settle(map(tidy_row, folds))
+    assert len(file.path.read_bytes().splitlines()) == 4
+    file.close()
 
 
 def test_parquet_has_the_types_of_the_settings_and_keeps_nan(tmp_path):

@@ -12,7 +12,10 @@ from unseen.commands.settings import WHOLE
 
 if TYPE_CHECKING:
     from unseen.experiments.engine import Engine
+    from unseen.studies.results import TidyFile
     from unseen.studies.sweep import Plan, Tally
+    from unseen.views.study_progress import StudyDisplay
+    from unseen.views.tensorboard import TensorBoardCurves
 
 
 def sweep(
@@ -57,20 +60,13 @@ def sweep(
     quiet: Annotated[bool, Parameter(negative="", help="Show no progress")] = False,
 ) -> int:
     # not above: help needs none of it
-    from unseen.errors import SettingError
+    from unseen.errors import UnseenError
     from unseen.studies.calibration import known_rates
-    from unseen.studies.results import TidyFile, tidy_row
     from unseen.studies.study import find_study
     from unseen.studies.sweep import check_plan, plan_study
-    from unseen.studies.sweep import sweep as sweep_events
     from unseen.views.study_progress import StudyDisplay
 
-    if address is not None and engine != "dask":
-        raise SettingError("address", address, "is a Dask scheduler's; say --engine dask as well")
-    if jobs is not None and jobs < 1:
-        raise SettingError("jobs", jobs, "must be at least 1")
-    if output is not None and output.suffix != ".csv":
-        raise SettingError("output", output, "must be a .csv file")
+    _check(engine, address, jobs, output)
     plan = plan_study(find_study(study), runs_dir)
     if dry_run:
         _foretell(plan, jobs)
@@ -90,16 +86,7 @@ def sweep(
     try:
         check_plan(plan, workers)
         display = StudyDisplay(plan, known_rates(plan), workers, stderr_console, quiet=quiet)
-        events, file, before = sweep_events(plan, workers), None, []
-        for fold in display.follow(events):
-            if curves is not None and fold.result is not None:
-                curves.write(fold.folder, fold.run.experiment, fold.fold)
-            if fold.was_done:
-                before.append(tidy_row(fold))
-                continue
-            file = file or TidyFile(path, before)
-            file.add(tidy_row(fold))
-        file = file or TidyFile(path, before)
+        file = _write_results(plan, workers, display, path, curves)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         workers.shutdown(wait=False)
@@ -109,13 +96,65 @@ def sweep(
         workers.shutdown(wait=False)
         raise
     workers.shutdown()
-    emit(f"Results: {file.as_parquet() or file.path}")
-    failed = _failures(display.tally)
-    if report:
-        emit(f"Report: {_report(plan, path.with_suffix('.html'), failed)}")
+    failed, has_failed = _failures(display.tally), bool(display.tally.failed)
+    try:
+        emit(f"Results: {_settle_results(plan, display.tally, file)}")
+        if report:
+            emit(f"Report: {_report(plan, path.with_suffix('.html'), failed)}")
+    except UnseenError as error:  # a disk that is full may be why folds failed: say that as well
+        failed, has_failed = [*failed, str(error)], True
     for line in failed:
         say(line)
-    return 1 if display.tally.failed else 0
+    return int(has_failed)
+
+
+def _check(engine: str, address: str | None, jobs: int | None, output: Path | None) -> None:
+    from unseen.errors import SettingError
+
+    if address is not None and engine != "dask":
+        raise SettingError("address", address, "is a Dask scheduler's; say --engine dask as well")
+    if address is not None and jobs is not None:
+        raise SettingError(
+            "jobs", jobs, "counts folds on this machine; leave it out with --address"
+        )
+    if jobs is not None and jobs < 1:
+        raise SettingError("jobs", jobs, "must be at least 1")
+    if output is not None and output.suffix != ".csv":
+        raise SettingError("output", output, "must be a .csv file")
+
+
+def _write_results(
+    plan: "Plan",
+    workers: "Engine",
+    display: "StudyDisplay",
+    path: Path,
+    curves: "TensorBoardCurves | None",
+) -> "TidyFile":
+    """Run the study, and write a row for each fold as it ends."""
+    from unseen.studies.results import TidyFile, tidy_row
+    from unseen.studies.sweep import sweep as sweep_events
+
+    file, before = None, []
+    for fold in display.follow(sweep_events(plan, workers)):
+        if curves is not None and fold.result is not None:
+            curves.write(fold.folder, fold.run.experiment, fold.fold)
+        if fold.was_done:
+            before.append(tidy_row(fold))
+            continue
+        file = file or TidyFile(path, before)
+        file.add(tidy_row(fold))
+    return file or TidyFile(path, before)
+
+
+def _settle_results(plan: "Plan", tally: "Tally", file: "TidyFile") -> Path:
+    """Bring the results to their end, and say where they are."""
+    from unseen.studies.results import tidy_row
+    from unseen.studies.sweep import folds_as_they_are
+
+    if tally.left or not file.is_whole:  # swept by others too, or a disk was full
+        file.settle(map(tidy_row, folds_as_they_are(plan, tally)))
+    file.close()
+    return file.as_parquet() or file.path
 
 
 def _local(plan: "Plan", jobs: int | None) -> "Engine":

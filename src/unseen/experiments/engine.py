@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unseen.errors import UnseenError, first_line, is_out_of_memory
+from unseen.errors import SettingError, UnseenError, first_line, is_out_of_memory
 from unseen.streams import show_on_stderr
 
 if TYPE_CHECKING:
@@ -56,18 +56,12 @@ class WorkerDiedError(UnseenError):
             else f"its code ended the process, with exit code {exit_code}"
         )
 
-    def __reduce__(self) -> tuple[type["WorkerDiedError"], tuple[object, ...]]:
-        return WorkerDiedError, (self.exit_code, self.deaths)
-
 
 class ConnectionLostError(WorkerDiedError):
     """The scheduler of a cluster is gone, and with it all that its workers were doing."""
 
     def __init__(self) -> None:
         super().__init__(None, deaths=0)
-
-    def __reduce__(self) -> tuple[type["ConnectionLostError"], tuple[object, ...]]:
-        return ConnectionLostError, ()
 
 
 class Engine(Executor):
@@ -186,8 +180,11 @@ class LocalProcesses(Engine):
         process = self._context.Process(
             target=_answer, args=(sender, function, arguments, named), daemon=True
         )
-        with self._starting, main_module_left_alone():
-            process.start()  # seconds, for the first one: the server loads torch
+        try:
+            with self._starting, main_module_left_alone():
+                process.start()  # seconds, for the first one: the server loads torch
+        except (EOFError, ConnectionError) as error:  # the server was killed meanwhile
+            raise WorkerDiedError(None) from error
         sender.close()
         with self._lock:
             self._processes[process] = future
@@ -247,7 +244,8 @@ def _answer(
     try:
         succeeded, answer = True, function(*arguments, **named)
     except UnseenError as error:
-        error.add_note(traceback.format_exc())  # what it came from is not sent
+        if not isinstance(error, SettingError):  # which says all there is to it
+            error.add_note(traceback.format_exc())  # what it came from is not sent
         succeeded, answer = False, error
     except BaseException as error:
         if is_out_of_memory(error):
@@ -259,7 +257,8 @@ def _answer(
         else:  # interrupts are blocked here, so this is no real one
             answer = UnseenError(f"a worker was ended by {first_line(error)}")
         succeeded = False
-    sender.send_bytes(pickle.dumps((succeeded, answer)))
+    with suppress(BrokenPipeError):  # where whoever asked is gone
+        sender.send_bytes(pickle.dumps((succeeded, answer)))
     sys.stderr.flush()
     os._exit(0)  # not waiting for threads that are left
 

@@ -81,6 +81,11 @@ class FoldFiles:
             raise DamagedFileError(path)
         return content
 
+    def missing(self, fold: int) -> list[DamagedFileError]:
+        """The files that a finished fold has lost; those that are there are not looked into."""
+        paths = [self._fold(fold) / name for name in SAVED]
+        return [DamagedFileError(path) for path in paths if not os.path.lexists(path)]
+
     def weights_so_far(self, fold: int) -> bytes | None:
         """The weights of an unfinished fold as they were last measured; None if they never were."""
         return read_file(self._fold(fold) / "so_far.safetensors")
@@ -174,11 +179,14 @@ class FoldFiles:
 
     def hold(self, fold: int) -> AbstractContextManager[bool]:
         """Hold a fold against other processes; False if one of them has it."""
-        folder = self._fold(fold)
-        for path in (folder.parent, folder):
-            if not path.is_dir():
-                remove(path)
+        self._make_way(self._folds)
+        self._make_way(self._fold(fold))
         return locked(self._lock_file(fold))
+
+    def _make_way(self, folder: Path) -> None:
+        """Remove what has taken the place of a folder."""
+        if not folder.is_dir():
+            remove(folder)
 
     def fold_of(self, path: Path) -> int | None:
         """The fold that a file belongs to; None if it belongs to none."""
@@ -204,4 +212,8 @@ class FoldFiles:
         return [int(name) for name in names if name.isdecimal()]
 
     def _fold(self, fold: int) -> Path:
-        return self.path / "folds" / f"{fold:02d}"
+        return self._folds / f"{fold:02d}"
+
+    @property
+    def _folds(self) -> Path:
+        return self.path / "folds"

@@ -1,8 +1,9 @@
 """Folds on their way through an engine: some at a time, and tried again where a worker died."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -52,6 +53,7 @@ class FoldQueue:
         self.waiting = deque(tasks)
         self.running: dict[Future[FoldResult | None], FoldTask] = {}
         self._engine, self._prepare = engine, prepare
+        self._in_use: dict[RunFolder, ExitStack] = {}
         # by run, by fold and by how far it had come
         self._deaths: Counter[tuple[Path, int, int]] = Counter()
         # of the tasks that are running, how many deaths are among those
@@ -72,7 +74,16 @@ class FoldQueue:
         self.waiting.extendleft(task for task, end in endings if isinstance(end, Note))
         endings += self._begun_again()
         self._fill()
+        self._let_go({task.folder for task in self.running.values()})
         return endings
+
+    def close(self) -> None:
+        """Let go of all runs."""
+        self._let_go(set())
+
+    def _let_go(self, needed: Set[RunFolder]) -> None:
+        for folder in self._in_use.keys() - needed:
+            self._in_use.pop(folder).close()
 
     def _begun_again(self) -> list[tuple[FoldTask, Ending]]:
         """What an engine has begun again by itself: told, or ended after too many deaths."""
@@ -102,6 +113,9 @@ class FoldQueue:
         arguments = (task.folder.path, task.experiment, task.fold)
         try:
             self._prepare(task)
+            if task.folder not in self._in_use:
+                self._in_use[task.folder] = ExitStack()
+                self._in_use[task.folder].enter_context(task.folder.in_use())
         except UnseenError as error:
             refused: Future[FoldResult | None] = Future()
             refused.set_exception(error)

@@ -10,7 +10,9 @@ What cannot be what was written here is damaged, and a run replaces it.
 
 import os
 import re
-from contextlib import ExitStack, suppress
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ from unseen.files import (
     remove,
 )
 from unseen.learning.models import is_own
+from unseen.locks import is_locked, locked
 from unseen.problem.splits import written_combinations
 from unseen.problem.symbols import BANK_SHA256, symbols_sha256
 
@@ -284,8 +287,32 @@ class RunFolder(FoldFiles):
                 damages.append(damage)
         return results, damages
 
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the run from being removed while its folds run or wait for a worker."""
+        for left in self._user_files():
+            if not is_locked(left):  # by a process that was killed
+                remove(left)
+        if not self.is_there():  # no folder is made again; whoever runs a fold of it will say so
+            yield
+            return
+        self._make_way(self._folds)
+        path = self._folds / f".user-{secrets.token_hex(8)}"
+        with locked(path):
+            yield
+        remove(path)
+
+    def is_in_use(self) -> bool:
+        """Whether a process runs a fold of it, or has one waiting for a worker."""
+        return any(map(is_locked, self._user_files())) or any(map(self.is_held, self.folds()))
+
+    def _user_files(self) -> list[Path]:
+        return [*self.path.glob("folds/.user-*")]
+
     def remove(self) -> bool:
-        """Remove the run with all that is in it; False if a process holds one of its folds."""
+        """Remove the run with all that is in it; False if a process works on it."""
+        if any(map(is_locked, self._user_files())):
+            return False
         with ExitStack() as holding:
             if not all(holding.enter_context(self.hold(fold)) for fold in self.folds()):
                 return False

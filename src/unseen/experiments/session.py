@@ -7,12 +7,13 @@ run folder, where several processes may work at once: a fold that another one ho
 import time
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
-from unseen.errors import UnseenError, unknown
+from unseen.errors import SettingError, UnseenError, unknown
 from unseen.experiments.checks import (
     Folds,
     check_device,
@@ -54,7 +55,11 @@ def find_experiment(experiment: Experiment | str) -> Experiment:
     """An experiment as it is, or the one of a preset's name."""
     if isinstance(experiment, Experiment):
         return experiment
-    if (name := str(experiment)) not in PRESETS:
+    name: Any = experiment
+    if not isinstance(name, str):
+        fault = f"must be an Experiment, or the name of a preset: {', '.join(PRESETS)}"
+        raise SettingError("experiment", name, fault)
+    if name not in PRESETS:
         raise unknown("preset", name, PRESETS)
     return PRESETS[name]()
 
@@ -186,22 +191,23 @@ def _run(
     experiment: Experiment, folder: RunFolder, folds: Sequence[int], engine: Executor
 ) -> Generator[Event, None, list[int]]:
     """Run some folds; returns those that another process holds."""
-    queue = FoldQueue(engine, (FoldTask(folder, experiment, fold) for fold in folds))
     followers = {fold: FoldFollower(folder, fold) for fold in folds}
     left: list[int] = []
-    while queue:
-        ended = queue.advance(POLL_SECONDS)
-        for task in (*queue.running.values(), *(task for task, _ in ended)):
-            yield from followers[task.fold].news()
-        for task, end in ended:
-            if isinstance(end, FoldResult):
-                yield FoldDone(task.fold)
-            elif isinstance(end, Note):
-                yield end
-            elif isinstance(end, Exception):
-                raise end
-            else:
-                left.append(task.fold)
+    tasks = (FoldTask(folder, experiment, fold) for fold in folds)
+    with closing(FoldQueue(engine, tasks)) as queue:
+        while queue:
+            ended = queue.advance(POLL_SECONDS)
+            for task in (*queue.running.values(), *(task for task, _ in ended)):
+                yield from followers[task.fold].news()
+            for task, end in ended:
+                if isinstance(end, FoldResult):
+                    yield FoldDone(task.fold)
+                elif isinstance(end, Note):
+                    yield end
+                elif isinstance(end, Exception):
+                    raise end
+                else:
+                    left.append(task.fold)
     return left
 
 
@@ -235,7 +241,7 @@ def follow_folder(
     """The events of a run that another process works on, read from its folder.
 
     Ends when all these folds are done, or when for `timeout` seconds nothing has happened and no
-    process holds a fold of the run. Without `folds`, every fold is followed that is begun.
+    process works on the run. Without `folds`, every fold is followed that is begun.
     """
     followers: dict[int, FoldFollower] = {}
     done: list[int] = []
@@ -256,7 +262,7 @@ def follow_folder(
             heard = time.monotonic() if news else heard
             yield from news
         if time.monotonic() - heard > timeout:
-            if not any(map(folder.is_held, folder.folds())):
+            if not folder.is_in_use():
                 break
             heard = time.monotonic()
         time.sleep(POLL_SECONDS)

@@ -4,14 +4,16 @@ import csv
 import importlib.util
 import io
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import printable
+from unseen.errors import UnseenError, printable
 from unseen.experiments.experiment import SETTINGS, setting_value
-from unseen.files import append_line, make_folder, write_whole
+from unseen.files import append_line, write_whole
 from unseen.insight.statistics import measures_of
 from unseen.learning.metrics import METRICS
+from unseen.locks import locked
 from unseen.studies.study import setting_kind
 from unseen.studies.sweep import StudyFold
 
@@ -41,15 +43,39 @@ def tidy_row(fold: StudyFold) -> dict[str, Any]:
 
 
 class TidyFile:
-    """A CSV file that grows with a study; it is written anew by each sweep of the study."""
+    """A CSV file that grows with a study; it is written anew by each sweep of the study.
+
+    Of several sweeps at once, the first adds to it, and the others do no more than `settle` it.
+    """
 
     def __init__(self, path: Path, rows: Iterable[Mapping[str, Any]] = ()) -> None:
-        self.path = path
-        make_folder(path.parent)
-        write_whole(path, csv_lines([dict(zip(COLUMNS, COLUMNS, strict=True)), *rows]))
+        self.path, self._lock = path, ExitStack()
+        self._is_ours = self.is_whole = self._take()
+        if self._is_ours:
+            self._write(rows)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        append_line(self.path, csv_lines([row]))
+        """Add a row; where that is not possible, the file is no longer whole."""
+        if self.is_whole:
+            try:
+                append_line(self.path, csv_lines([row]))
+            except UnseenError:  # a disk that is full, which need not be so at the end
+                self.is_whole = False
+
+    def settle(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write all rows anew, if no other sweep adds to the file: that one does it at its end."""
+        if self._is_ours or self._take():
+            self._write(rows)
+
+    def close(self) -> None:
+        self._lock.close()
+
+    def _take(self) -> bool:
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        return self._lock.enter_context(locked(lock, whole_folder=False))
+
+    def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        write_whole(self.path, csv_lines([dict(zip(COLUMNS, COLUMNS, strict=True)), *rows]))
 
     def as_parquet(self) -> Path | None:
         """Write the same as Parquet, where pyarrow is installed; returns where it is."""

@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -162,20 +162,31 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
         raise
 
 
+def folds_as_they_are(plan: Plan, tally: Tally) -> Iterator[StudyFold]:
+    """Every fold of a study as the run folders have it now, or as it failed in this sweep."""
+    failed = {(each.folder, each.fold): each for each in tally.failed}
+    now = plan_study(plan.study, next(iter(plan.runs)).path.parent)
+    for folder, run in now.runs.items():
+        for fold in run.folds:
+            there = StudyFold(folder, run, fold, now.done[folder].get(fold))
+            yield failed.get((folder, fold), there) if there.result is None else there
+
+
 def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldTask]]:
     left = []
-    while queue:
-        for task, end in queue.advance(POLL_SECONDS):
-            folder, run = task.folder, plan.runs[task.folder]
-            if isinstance(end, FoldResult):
-                yield StudyFold(folder, run, task.fold, end)
-            elif isinstance(end, Note):
-                yield StudyNote(folder, end)
-            elif isinstance(end, Exception):
-                yield StudyFold(folder, run, task.fold, None, _recorded(task, end))
-            else:
-                left.append(task)
-        yield Working(tuple(queue.running.values()), len(queue.waiting))
+    with closing(queue):
+        while queue:
+            for task, end in queue.advance(POLL_SECONDS):
+                folder, run = task.folder, plan.runs[task.folder]
+                if isinstance(end, FoldResult):
+                    yield StudyFold(folder, run, task.fold, end)
+                elif isinstance(end, Note):
+                    yield StudyNote(folder, end)
+                elif isinstance(end, Exception):
+                    yield StudyFold(folder, run, task.fold, None, _recorded(task, end))
+                else:
+                    left.append(task)
+            yield Working(tuple(queue.running.values()), len(queue.waiting))
     return left
 
 
