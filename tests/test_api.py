@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -41,6 +42,7 @@ from unseen.views.tables import list_table, run_tables
 @pytest.mark.parametrize("name", unseen.__all__)
 def test_every_name_is_there(name):
     assert getattr(unseen, name).__name__ == name if name != "PRESETS" else unseen.PRESETS
+    assert name in dir(unseen)  # so that a notebook completes it
 
 
 def test_an_error_in_a_listener_stops_the_run_and_the_next_call_goes_on(tmp_path):
@@ -112,8 +114,8 @@ def ran(tmp_path_factory) -> tuple[unseen.Run, list, Path]:
     symbols = write_symbols(here / "symbols")
     events: list = []
     run = unseen.run(
-        "fast", operation="subtract", symbols=symbols, folds="1-2", jobs=2, runs_dir=here / "runs",
-        on_event=events.append, **SETTINGS,
+        "fast", operation="subtract", symbols=symbols, folds="1-2", jobs=np.int64(2),
+        runs_dir=here / "runs", on_event=events.append, **SETTINGS,
     )  # fmt: skip
     return run, events, here
 
@@ -136,6 +138,8 @@ def test_a_run_is_one_call(ran):
     assert "Shown pairs it had never seen" in str(run)
     assert "unseen.run('nearest', operation='subtract'" in str(run)
     assert repr(run) == f"Run({str(here / 'runs' / run.name)!r}, folds=[1, 2])"
+    assert repr(run.summary).startswith(f"Summary({run.name!r}, folds=2, intervals={{'rounded': ")
+    assert len(repr(run.measurements(1)[0])) < 300  # not a list of all combinations
     page = run.report(here / "page.html")
     assert page.read_text().startswith("<!doctype html>")
 
@@ -155,7 +159,7 @@ def test_its_events_are_few_typed_and_plain(ran):
 
 def test_a_run_is_followed_by_its_name(ran):
     run, events, here = ran
-    followed = [*unseen.follow(run.name, runs_dir=here / "runs", timeout=0.3)]
+    followed = [*unseen.follow(run.name, runs_dir=here / "runs", timeout=np.float32(0.3))]
     assert followed[0] == Started(str(run.folder.path), (1, 2), 1)
     assert followed[-1] == Ended((1, 2), ())
     assert {*map(repr, followed)} <= {*map(repr, events)}
@@ -176,6 +180,17 @@ def test_following_ends_where_nobody_works(ran, monkeypatch):
     monkeypatch.setattr(RunFolder, "is_held", lambda *_: answers.pop())
     assert [*unseen.follow(run, "3,7", timeout=0)][-1] == Ended((), (3, 7))
     assert not answers, "it ended though a process held a fold"
+
+
+def test_a_run_whose_folds_wait_for_a_worker_is_followed_on(ran):
+    run, followed = ran[0], []
+    following = Thread(target=lambda: followed.extend(unseen.follow(run, [7], timeout=0.1)))
+    with run.folder.in_use():
+        following.start()
+        following.join(1)
+        assert following.is_alive()
+    following.join(5)
+    assert followed[-1] == Ended((), (7,))
 
 
 def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
@@ -284,8 +299,12 @@ def test_what_was_run_is_not_run_again(ran):
         ({"engine": 2}, "engine=2 is no .*Executor; jobs=2"),
         ({"runs_dir": 3}, "runs_dir=3 is no path"),
         ({"on_event": 3}, "on_event=3 must be a function"),
-        ({"experiment": 3}, "unknown preset '3'; known: .*fast"),
-        ({"experiment": None}, "unknown preset 'None'"),
+        ({"runs_dir": "a\0b"}, "is no path"),
+        ({"name": 3}, "name=3 must be of letters"),
+        ({"device": "abacus"}, "device='abacus' must be like cpu, cuda, cuda:1, mps"),
+        ({"experiment": "fats"}, "unknown preset 'fats' .did you mean 'fast'"),
+        ({"experiment": None}, "experiment=None must be an Experiment, or .* preset: fast"),
+        ({"experiment": unseen.PRESETS["fast"]}, "must be an Experiment, or the name of a preset"),
         ({"split": [(1, 2, 3)]}, "no combination"),
     ],
 )
@@ -402,6 +421,11 @@ def test_a_whole_checkpoint_that_is_of_no_use_is_told_and_the_fold_begun_again(t
 def test_what_cannot_be_a_setting_is_told_in_our_words():
     refused = {
         "name has to be given": unseen.Experiment,
+        "name='My run' must be like my-recipe-2": lambda: unseen.Experiment(name="My run"),
+        "'samples'; known: development": lambda: unseen.Problem(samples=3),
+        "timeout='long' must be a number": lambda: unseen.follow("fast", timeout="long"),
+        "own operation 'add'": lambda: unseen.register_operation("add", len),
+        "2 to 61 letters": lambda: unseen.register_operation("q", len),
         "problem=3 must be of class Problem": lambda: fast().change(problem=3),
         "epochs=3 cannot be set": lambda: setattr(unseen.Training(), "epochs", 3),
         "as [(3, 8), (8, 3)]": lambda: fast().vary(split=[("a", "b")]),

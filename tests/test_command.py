@@ -183,7 +183,7 @@ BAD_INPUT = {
     "--threads 0 must be at least 1": ["--threads", "0"],
     "--seed -1 must be at least 0": ["--seed", "-1"],
     "10,000,000 combinations": ["--length", "7"],
-    "--device abacus must be cpu, cuda, cuda:N or mps": ["--device", "abacus"],
+    "--device abacus must be like cpu, cuda, cuda:1, mps": ["--device", "abacus"],
     "--precision fp8 must be 'fp32' or 'bf16'": ["--precision", "fp8"],
     "must be at most 1000000": ["--epochs", "9" * 400],
     "must be at most 10000000": ["--batch-size", "9" * 400],

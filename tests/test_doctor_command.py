@@ -53,6 +53,24 @@ def test_troubles_are_named_with_what_to_do(tmp_path, capsys, monkeypatch):
     assert whole.name not in said
 
 
+@pytest.mark.parametrize("lost", ["predictions.npz", "model.safetensors"])
+def test_a_fold_that_has_lost_a_file_is_named_without_hashing_the_others(
+    lost, tmp_path, capsys, monkeypatch
+):
+    run = made_up_run(tmp_path, TINY, noisy, [1, 2])
+    (run.path / "folds/02" / lost).unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("unseen.experiments.run_folder.file_sha256", None)
+        code, found = told(capsys, "--runs-dir", str(tmp_path))
+    assert code == 1
+    (trouble,) = (each for each in found["findings"] if each["remedy"])
+    assert trouble["about"] == run.path.name
+    assert trouble["found"] == f"{run.path / 'folds/02' / lost} is missing"
+    assert "run it again" in trouble["remedy"]
+    assert command(["show", str(run.path)]) == 0  # which prints the command, as the remedy says
+    assert "--folds 2" in capsys.readouterr().err
+
+
 def test_a_folder_that_is_not_there_is_no_trouble(tmp_path, capsys):
     assert command(["doctor", "--runs-dir", str(tmp_path / "none" / "yet")]) == 0
     assert "0 in " in capsys.readouterr().out

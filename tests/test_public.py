@@ -88,7 +88,7 @@ def test_parts_of_ones_own_are_run_shown_and_told_apart():
 
 
 def test_a_part_of_the_package_is_not_replaced_and_names_are_names():
-    for name, fault in (("add", "already"), ("a b", "no name"), ("", "no name")):
+    for name, fault in (("add", "has its own"), ("a b", "no name"), ("", "no name")):
         with pytest.raises(unseen.UnseenError, match=fault):
             unseen.register_operation(name, lambda digits: digits[:, 0])
     with pytest.raises(unseen.UnseenError, match="must be a function"):
@@ -133,7 +133,22 @@ def test_a_dataset_has_the_samples_of_the_fold():
             unseen.FoldDataset("fast", **wrong)
 
 
-@pytest.mark.parametrize("split", [*SPLITS])
+def test_a_problem_takes_every_split_that_a_command_takes(tmp_path):
+    (tmp_path / "list").write_text("3 8\n8 3\n")
+    splits = ("mnist-even-odd", "8 3; 3 8", [(8, 3), (3, 8)], tmp_path / "list", "mirror")
+    for split in splits:
+        problem = unseen.PRESETS["fast"]().vary(split=split).problem
+        assert unseen.Problem(split=split).unseen_list == problem.unseen_list, split
+        changed = unseen.Problem(split="0 0").change(split=split)
+        assert (changed.split, changed.unseen_list) == (problem.split, problem.unseen_list), split
+        assert changed.change(length=2) == changed
+    with pytest.raises(unseen.UnseenError, match="did you mean 'mnist-half'"):
+        unseen.Problem(split="mnist-hlaf")
+    with pytest.raises(unseen.UnseenError, match="did you mean 'mnist-half'"):
+        unseen.CombinationSplit("mnist-hlaf")
+
+
+@pytest.mark.parametrize("split", [*SPLITS, "mnist-even-odd", "3 8; 8 3"])
 def test_scikit_learn_gets_the_same_folds(split):
     posed = unseen.pose(unseen.Problem(split=split))
     digits = np.repeat(posed.combinations.digits, 3, axis=0)

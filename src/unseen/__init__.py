@@ -67,3 +67,7 @@ def __getattr__(name: str) -> "Any":
     if name not in _HOME:
         raise AttributeError(f"module 'unseen' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:  # what a notebook completes
+    return __all__

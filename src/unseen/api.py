@@ -7,6 +7,7 @@ print(run)
 print(run.measures.by_fold)
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import closing
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import SettingError, UnseenError
-from unseen.experiments.checks import Folds, check_fold, check_path, parse_folds
+from unseen.experiments.checks import Folds, check_fold, check_path, check_seconds, parse_folds
 from unseen.experiments.events import Event
 from unseen.experiments.experiment import Experiment, refuse_unknown
 from unseen.experiments.find_runs import find_run
@@ -190,9 +191,12 @@ class Run:
         A picture is prepared as MNIST's digits were: PNG, JPEG, WebP or TIFF of any size, light on
         dark or dark on light. Files are read as the answers are asked for.
         """
-        networks = self.networks(fold, model)
+        networks, given = self.networks(fold, model), [*paths]
+        for path in given:
+            if not isinstance(path, str | os.PathLike):  # what is no file is one that fails
+                raise SettingError("path", path, "is no path")
         return predict_files(
-            [check_path("path", path) for path in paths],
+            [*map(Path, given)],
             picture_shape(self.experiment.problem),
             networks,
             self.experiment.threads,
@@ -291,4 +295,5 @@ def follow(
     >>> [type(event).__name__ for event in unseen.follow(run, folds=1)][-1]
     'Ended'
     """
-    return follow_folder(load(run, runs_dir).folder, parse_folds(folds), timeout)
+    seconds = check_seconds("timeout", timeout)
+    return follow_folder(load(run, runs_dir).folder, parse_folds(folds), seconds)

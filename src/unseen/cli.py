@@ -28,11 +28,12 @@ app = App(
 )
 EXAMPLES = """\
 Examples:
-  unseen run                                       the preset fast, all ten folds
-  unseen run paper --folds 1 --epochs 2            the authors' network, two of its 100 epochs
-  unseen run best --operation "max(a, b)" --seed 3 any setting can be changed
+  unseen run                                        the preset fast, ten folds
+  unseen run paper --folds 1 --epochs 2             two of its 100 epochs
+  unseen run best --operation "max(a, b)" --seed 3  any setting can be changed
 
-Defaults in [brackets] are those of the preset fast. 'unseen list' shows what can be chosen."""
+Defaults in [brackets] are those of the preset fast.
+'unseen list' shows what can be chosen."""
 
 # A command is loaded by its path when it is called, so that help needs neither numpy nor torch;
 # its help is here alone.

@@ -46,11 +46,14 @@ class Registry(dict[str, Part]):
     def add(self, kind: str, name: str, part: Part, made_by: Callable[..., Any]) -> None:
         """Add a part of somebody else's; the same name again replaces it, but none of our own."""
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{1,60}", name):
-            raise UnseenError(f"{name!r} is no name for a part; use letters, digits, - and _")
+            raise UnseenError(
+                f"{name!r} is no name for a part; use 2 to 61 letters, digits, - and _, "
+                "the first a letter"
+            )
         if not callable(made_by):
             raise UnseenError(f"{kind} {name!r} must be a function")
         if super().__contains__(name) and (kind, name) not in ADDED:
-            raise UnseenError(f"there is a {kind} {name!r} already; choose another name")
+            raise UnseenError(f"the package has its own {kind} {name!r}; choose another name")
         ADDED[kind, name] = AddedPart(_source_sha256(made_by), _state["is_finding"])
         self[name] = part
 

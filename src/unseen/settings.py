@@ -20,7 +20,7 @@ FAULTS = {
     "less_than_equal": "must be at most {le}",
     "less_than": "must be less than {lt}",
     "finite_number": "must be a finite number",
-    "string_pattern_mismatch": "must be cpu, cuda, cuda:N or mps",
+    "string_pattern_mismatch": "must be like {examples}",
     "literal_error": "must be {expected}",
     **dict.fromkeys(("int_from_float", "int_type", "int_parsing"), "must be a whole number"),
     **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
@@ -71,12 +71,13 @@ def setting_errors(model: type[BaseModel]) -> Iterator[None]:
         info = model.model_fields.get(field)
         name = (info.title if info else None) or field
         if fault["type"] == "extra_forbidden":
-            raise unknown("setting", name, setting_names(model)) from None
+            raise unknown("setting", name, model.model_fields) from None
         if fault["type"] == "missing":
             raise UnseenError(f"{name} has to be given") from None
         said = FAULTS.get(fault["type"], "is not valid: {msg}")
         limits = {name: format_value(limit) for name, limit in fault.get("ctx", {}).items()}
-        fault_said = said.format(msg=fault["msg"], **limits)
+        examples = ", ".join(map(str, info.examples or ())) if info else ""
+        fault_said = said.format(msg=fault["msg"], examples=examples, **limits)
         raise SettingError(name, fault["input"], fault_said) from None
 
 

@@ -80,10 +80,10 @@ EARLIER = {
     "bac1c2cbf939": paper_text(),
     "e2a04fcd6aef": best().vary(model="towers", epochs=24, learning_rate=0.008),
     "9ec9297f1dfd": best_blind().vary(model="lenet5-wide", epochs=18, learning_rate=0.01),
-    "40b45cd406b8": best(),
+    "751954c3d423": best(),
     "17e03a6bea1b": PRESETS["mean"](), "ba26598d9754": PRESETS["nearest"](),
-    "5ae0eb76a094": fast(), "0b4c48c397c1": good(),
-    "0925eb5008c5": good().vary(model="latent-blind"),
+    "5ae0eb76a094": fast(), "dbed6791bdee": good(),
+    "7ea3bb2963ab": good().vary(model="latent-blind"),
 }  # fmt: skip
 
 

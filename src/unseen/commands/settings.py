@@ -12,7 +12,7 @@ from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.presets import PRESETS
 from unseen.learning.settings import Training
 from unseen.problem.settings import Problem
-from unseen.settings import setting_names, without_none
+from unseen.settings import format_value, setting_names, without_none
 
 DEFAULT_PRESET = "fast"
 PROBLEM, TRAINING, RUN = (Group.create_ordered(name) for name in ("Problem", "Training", "Run"))
@@ -33,7 +33,7 @@ def _option(name: str, info: FieldInfo, *, shown: bool) -> Any:
     kinds = {*get_args(info.annotation), info.annotation}
     kind: Any = next((each for each in (bool, int, float) if each in kinds), str)
     default = setting_value(PRESETS[DEFAULT_PRESET](), name)
-    said = ("no", "yes")[default] if kind is bool else default
+    said = ("no", "yes")[default] if kind is bool else format_value(default)
     models = ((PROBLEM, Problem), (TRAINING, Training), (RUN, Experiment))
     parameter = Parameter(
         help=f"{info.description}" + ("" if default is None else f" [{said}]"),

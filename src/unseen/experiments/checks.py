@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, wait
+from contextlib import suppress
+from numbers import Integral, Real  # numpy's are among them
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -41,15 +43,21 @@ def check_engine(engine: Any, jobs: Any) -> None:
     if not isinstance(engine, Executor | None):
         fault = "is no concurrent.futures.Executor; jobs=2 runs two folds at a time"
         raise SettingError("engine", engine, fault)
-    if not isinstance(jobs, int | None) or (jobs is not None and jobs < 1):
+    if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
         raise SettingError("jobs", jobs, "must be a whole number, at least 1")
 
 
 def check_path(setting: str, path: Any) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise SettingError(setting, path, "is no path") from None
+    with suppress(TypeError):
+        if "\0" not in str(checked := Path(path)):
+            return checked
+    raise SettingError(setting, path, "is no path")
+
+
+def check_seconds(setting: str, seconds: Any) -> float:
+    if not isinstance(seconds, Real) or not float(seconds) >= 0:
+        raise SettingError(setting, seconds, "must be a number of seconds")
+    return float(seconds)
 
 
 def parse_folds(folds: Folds) -> tuple[int, ...] | None:

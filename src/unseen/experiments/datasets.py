@@ -17,7 +17,7 @@ from unseen.experiments.session import find_experiment
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, render_pictures
 from unseen.problem.settings import PAPER_SPLIT_SEED
-from unseen.problem.splits import SPLITS, split_folds
+from unseen.problem.splits import Fold, NamedSplit, find_split, split_folds
 
 
 class FoldDataset(Dataset[tuple[Tensor, Tensor]]):
@@ -86,11 +86,10 @@ class CombinationSplit:
     """
 
     def __init__(
-        self, split: str = "random", seed: int = PAPER_SPLIT_SEED, unseen: int | None = None
+        self, split: NamedSplit = "random", seed: int = PAPER_SPLIT_SEED, unseen: int | None = None
     ) -> None:
-        if split not in SPLITS:
-            raise SettingError("split", split, f"must be one of: {', '.join(SPLITS)}")
-        self.split_name, self.seed, self.unseen = split, seed, unseen
+        self.split_name, self.unseen_list = find_split(split)
+        self.seed, self.unseen = seed, unseen
 
     def split(
         self,
@@ -100,7 +99,7 @@ class CombinationSplit:
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Rows of the samples to train with and to test with, fold by fold."""
         table, row_of = self._table(y, groups)
-        for fold in split_folds(self.split_name, table, self.seed, self.unseen):
+        for fold in self._folds(table):
             is_unseen = np.isin(row_of, fold.unseen)
             yield np.flatnonzero(~is_unseen), np.flatnonzero(is_unseen)
 
@@ -112,7 +111,10 @@ class CombinationSplit:
     ) -> int:
         """How many folds there are, which depends on the combinations."""
         table, _ = self._table(y, groups)
-        return len(split_folds(self.split_name, table, self.seed, self.unseen))
+        return len(self._folds(table))
+
+    def _folds(self, table: Combinations) -> list[Fold]:
+        return split_folds(self.split_name, table, self.seed, self.unseen, self.unseen_list)
 
     def _table(
         self, y: ArrayLike | None, groups: ArrayLike | None

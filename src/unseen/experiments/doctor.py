@@ -18,6 +18,7 @@ from unseen.problem.symbols import load_symbols
 
 LEAST_DISK = 500_000_000  # bytes: ten folds of the largest network, with room to spare
 AGAIN = "the command that made it runs again what is damaged"
+FOLD_AGAIN = "run it again; `unseen show` of the run prints the command"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 # by what it is for; an extra of the same name where it is one
 OPTIONAL_PACKAGES = {
@@ -122,12 +123,13 @@ def _fault(run: RunFolder) -> Finding | None:
     """What a run cannot be read for, and what to do about it."""
     try:
         run.experiment()
-        damaged = run.results(thorough=False)[1]
+        results, damaged = run.results(thorough=False)
     except DamagedFileError as error:
         return Finding(run.path.name, str(error), AGAIN)
     except UnseenError as error:
         return Finding(run.path.name, str(error), "read it with the version that made it")
-    return Finding(run.path.name, "; ".join(map(str, damaged)), AGAIN) if damaged else None
+    damaged += [each for result in results for each in run.missing(result.fold)]
+    return Finding(run.path.name, "; ".join(map(str, damaged)), FOLD_AGAIN) if damaged else None
 
 
 def _nearest_folder(path: Path) -> Path:

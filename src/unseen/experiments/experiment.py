@@ -35,12 +35,15 @@ class Experiment(Frozen):
     ('subtract', 3)
     """
 
-    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", examples=["my-recipe-2"])
     problem: Problem = Field(default_factory=Problem)
     training: Training = Field(default_factory=Training)
     seed: int = Field(0, ge=0, lt=2**63, description="Seed of samples, weights and batches")
     device: str = Field(
-        "cpu", pattern=r"^(cpu|mps|cuda(:\d+)?)$", description="cpu, cuda, cuda:1 or mps"
+        "cpu",
+        pattern=r"^(cpu|mps|cuda(:\d+)?)$",
+        examples=["cpu", "cuda", "cuda:1", "mps"],
+        description="cpu, cuda, cuda:1 or mps",
     )
     threads: int = Field(1, ge=1, le=1024, description="Threads per fold")
 
@@ -69,16 +72,13 @@ def _fields(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, An
 
 
 def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
-    """Settings with paths made absolute, a list of combinations read, and a split to develop on."""
+    """Settings with paths made absolute, and a split to develop on."""
     from unseen.learning.models import is_own
-    from unseen.problem.splits import find_split
     from unseen.problem.symbols import canonical_symbols
 
     resolved = dict(settings)
     if "symbols" in settings:
         resolved["symbols"] = canonical_symbols(usable_path("symbols", settings["symbols"]))
-    if "split" in settings and "unseen_list" not in settings:
-        resolved["split"], resolved["unseen_list"] = find_split(settings["split"])
     if is_own(model := str(settings.get("model", ""))):
         file, _, name = usable_path("model", model).rpartition(":")
         try:

@@ -104,7 +104,7 @@ def check_name(name: str, run: RunFolder) -> None:
     """Refuse a name that a run cannot be given."""
     others = [other for other in list_runs(run.path.parent) if other.path != run.path]
     fault = None
-    if not re.fullmatch(NAME, name):
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
         fault = "must be of letters, digits and . _ -, up to 60, and begin with a letter or digit"
     elif name in PRESETS:
         fault = "is a preset's name; choose another"

@@ -49,7 +49,7 @@ def check_result(path: Path, result: FoldResult, problem: Problem) -> None:
         if is_share and not (math.isnan(value) or 0 <= value <= 1):
             raise DamagedFileError(path, f"{name} cannot be {value}")
     if not (0 <= result.seconds < math.inf and result.parameters >= 0):
-        raise DamagedFileError(path, "its seconds or its parameters cannot be")
+        raise DamagedFileError(path, "its seconds or its number of parameters are impossible")
     measured = [result.quadrants.get(name, {}) for name in QUADRANTS]
     if result.quadrants and not all(GROUP_MEASURES.keys() <= each.keys() for each in measured):
         raise DamagedFileError(path, "its quadrants are incomplete")

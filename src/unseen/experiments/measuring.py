@@ -44,12 +44,12 @@ class Measurement:
     seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
     unseen: dict[str, float | None]
     # as [3, 8], or [3, "+", 8] where signs are shown; a row of all combinations in older files
-    combinations: list[list[int | str] | int]
-    right: list[int]  # how many of its samples round to the answer
-    samples: list[int]  # how many samples it has
-    mean: list[float | None]  # its mean answer
+    combinations: list[list[int | str] | int] = field(repr=False)
+    right: list[int] = field(repr=False)  # how many of its samples round to the answer
+    samples: list[int] = field(repr=False)  # how many samples it has
+    mean: list[float | None] = field(repr=False)  # its mean answer
     # answers to the samples of `shown_samples`, one by one; none in older files
-    shown: list[float | None] = field(default_factory=list)
+    shown: list[float | None] = field(default_factory=list, repr=False)
 
     to_json = asdict
 

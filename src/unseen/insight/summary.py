@@ -67,7 +67,7 @@ class Band:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """What a run came to, and what it shows."""
 
@@ -92,6 +92,9 @@ class Summary:
     baselines: dict[str, Reference]  # other than this run itself
     measurements: tuple[tuple[Measurement, ...], ...]  # by fold, made while it learnt
     passed_on: bool = False  # to people who have nothing to do with where its files are
+
+    def __repr__(self) -> str:
+        return f"Summary({self.run!r}, folds={len(self.results)}, intervals={self.intervals})"
 
     @property
     def rounded(self) -> Interval:

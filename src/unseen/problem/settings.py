@@ -1,6 +1,6 @@
 """What is asked: the settings of a problem."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -29,6 +29,8 @@ class Problem(Frozen):
     >>> import unseen
     >>> unseen.Problem(operation="a*b + 2", split="diagonal").samples_per_combination
     1000
+    >>> unseen.Problem(split=[(3, 8), (8, 3)]).unseen_list
+    ((3, 8), (8, 3))
     """
 
     operation: Annotated[str, AfterValidator(_canonical_operation)] = Field(
@@ -55,6 +57,25 @@ class Problem(Frozen):
     development: bool = Field(
         False, description="Folds to choose settings on: other splits, no test images"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_may_be_a_list(cls, settings: Any) -> Any:
+        """Read a list of combinations given as the split; a record has the list itself already."""
+        if not isinstance(settings, dict) or "split" not in settings:
+            return settings
+        if settings.get("unseen_list") is not None:
+            return settings
+        from unseen.problem.splits import find_split
+
+        with as_value_error():
+            split, unseen_list = find_split(settings["split"])
+        return settings | {"split": split, "unseen_list": unseen_list}
+
+    def change(self, **settings: Any) -> Self:
+        """The same with some fields changed, checked anew; another split leaves its list behind."""
+        left = {"unseen_list": None} if "split" in settings else {}
+        return super().change(**left | settings)
 
     @model_validator(mode="after")
     def _operation_fits_the_length(self) -> Self:

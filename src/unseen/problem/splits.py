@@ -29,6 +29,7 @@ LARGEST_LIST_BYTES = 5_000_000
 
 Rows = NDArray[np.intp]
 Combination = tuple[int, ...]
+NamedSplit = str | Path | Iterable[Sequence[int | str]]  # as `find_split` takes it
 
 
 @dataclass(frozen=True)
@@ -268,9 +269,7 @@ def ready_lists() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.txt"))}
 
 
-def find_split(
-    split: str | Path | Iterable[Sequence[int | str]],
-) -> tuple[str, tuple[Combination, ...]]:
+def find_split(split: NamedSplit) -> tuple[str, tuple[Combination, ...]]:
     """A split by its name, or unseen combinations.
 
     They are a list of (3, 4) or (3, "+", 4), a file of them, or a text such as "3 4; 5 1".
