@@ -15,7 +15,9 @@ from photographs import enlarged, photograph, side_by_side
 from PIL import Image, ImageDraw
 
 import unseen
+from unseen.api import load
 from unseen.cli import command
+from unseen.errors import SettingError
 from unseen.experiments.presets import PRESETS
 from unseen.insight.predictions import FailedPicture
 from unseen.problem.ink import PictureError, find_lines, has_dark_ink, label_pieces
@@ -33,6 +35,13 @@ def digit(value: int, which: int = 0) -> np.ndarray:
 
 def pair(left: int, right: int, which: int = 0) -> np.ndarray:
     return side_by_side([digit(left, which), digit(right, which)])
+
+
+def broken(value: int) -> np.ndarray:
+    """A digit in several pieces, as a pen that runs dry leaves it: rows of it are blank."""
+    picture = np.pad(digit(value), 10)
+    picture[16:19] = picture[24:26] = 0
+    return picture
 
 
 def save(path: Path, pixels: np.ndarray, **options: object) -> Path:
@@ -183,7 +192,8 @@ def test_what_is_dark_is_found_whatever_the_shadow():
         (np.zeros((28, 56), np.uint8), "no ink in panel 1 of 2"),
         (np.concatenate([digit(3), digit(3) * 0 + 9], axis=1), "no ink in panel 2 of 2"),
         (side_by_side([digit(3), digit(8), digit(1)]), "84 × 28 pixels are 3 of MNIST's digits"),
-        (np.pad(digit(0), ((20, 20), (20, 150))), "1 piece"),
+        (np.pad(digit(0), ((20, 20), (20, 150))), "only 1 of 2 symbols"),
+        (np.kron(broken(7), np.ones((5, 5), np.uint8)), "only 1 of 2 symbols"),
     ],
 )
 def test_pictures_that_show_no_row_of_symbols_are_refused(pixels: np.ndarray, fault: str):
@@ -326,3 +336,10 @@ def test_a_run_without_networks_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     folder = made_up_run(tmp_path, PRESETS["mean"]().vary(samples=6, test_samples=4), exact)
     assert command(["predict", str(folder.path), "a.png"]) == 2
     assert "mean is a baseline: it has no network" in capsys.readouterr().err
+
+
+def test_a_name_that_no_file_can_have_is_a_picture_that_fails():
+    answers = [*load(RUN).predict_files(["\0", "a" * 5000])]
+    assert [type(each) for each in answers] == [FailedPicture, FailedPicture]
+    with pytest.raises(SettingError, match="is no path"):
+        load(RUN).predict_files([3])

@@ -2,11 +2,15 @@
 
 import asyncio
 import base64
+import json
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -19,7 +23,7 @@ from unseen.experiments.fold import run_fold
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
-from unseen.lab.state import Trainings
+from unseen.lab.state import Training, Trainings
 
 LONG = {"epochs": 2_000, "samples": 20}
 
@@ -124,6 +128,56 @@ def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, 
     monkeypatch.setattr("unseen.lab.state.create_subprocess_exec", counted)
     with ThreadPoolExecutor(1) as pool:  # a browser of other tests has its loop in this thread
         pool.submit(asyncio.run, scene()).result()
+
+
+def starting_trainer(stdout: int) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "unseen.lab.trainer"],
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def test_a_process_that_is_killed_while_it_starts_is_said_on_the_page_and_not_by_a_traceback():
+    with starting_trainer(subprocess.PIPE) as trainer:
+        family, end = psutil.Process(trainer.pid), time.monotonic() + 30
+        while trainer.poll() is None and time.monotonic() < end:
+            # the process that loads torch: the one that is short of memory first
+            for each in filter(is_fork_server, family.children()):
+                each.kill()
+            time.sleep(0.05)
+        assert trainer.poll() == 1
+        told, said = trainer.stdout.read(), trainer.stderr.read()
+    assert said == b""
+    (event,) = map(json.loads, told.splitlines())
+    assert event["event"] == "Failed"
+    assert event["fault"].startswith("Training could not start: its process was killed")
+
+
+def test_what_a_killed_process_had_started_ends_without_a_traceback():
+    with starting_trainer(subprocess.DEVNULL) as trainer:
+        family = psutil.Process(trainer.pid)
+        while not any(map(is_fork_server, family.children())):
+            time.sleep(0.01)
+        time.sleep(0.3)  # by now it was asked for a worker, which it gives once torch is loaded
+        trainer.kill()
+        assert trainer.stderr.read() == b""  # until the last of them has ended
+
+
+def is_fork_server(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return "multiprocessing.forkserver" in " ".join(process.cmdline())
+    return False
+
+
+def test_a_process_that_fails_while_nobody_waits_changes_nothing(tmp_path):
+    trainings = Trainings(tmp_path)
+    for status, expected in (("done", "done"), ("stopped", "stopped"), ("starting", "failed")):
+        trainings.last = Training("a-run", 1, status)
+        trainings._hear({"event": "Failed", "fault": "Training could not start"})
+        assert trainings.last.status == expected
 
 
 def test_what_the_lab_trains_has_the_bits_of_a_plain_run(lab, tmp_path):

@@ -225,6 +225,7 @@ def test_a_picture_is_cut_into_its_digits_and_what_is_none_is_refused(browser, t
     for pixels, fault in (
         (np.full((60, 120), 200), "Nothing was found in this picture"),
         (np.concatenate([row[:, :120], np.full((120, 120), 235)], axis=1), "Only 1 of 2 digits"),
+        (font_picture(4, "DejaVuSans"), "Only 1 of 2 digits were found"),
     ):
         file.set_input_files(picture_file(pixels))
         assert notice_of(page).startswith(fault)

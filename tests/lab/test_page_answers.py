@@ -20,8 +20,12 @@ from unseen.lab.packing import pack
 from unseen.learning.evaluation import predict_pictures
 from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput
+from unseen.problem.ink import PictureError
+from unseen.problem.pictures import SymbolShape, prepare
 from unseen.problem.symbols import mnist
+from unseen.views.words import format_percent
 
+PAIR = SymbolShape(length=2, height=28, width=28, is_mnist_like=True)
 DRAWN = drawings()
 RNG = np.random.default_rng(7)
 
@@ -70,6 +74,22 @@ OF_PICTURES = f"""async (given) => {{
     return prepare({{ width, height, data }}).pixels;
   }});
   return JSON.stringify(pairs.map((pair) => ask(pair.map((at) => prepared[at]))));
+}}"""
+
+FOUND_IN_ROWS = f"""async (given) => {{
+  {bundled("prepare.js")}
+  return JSON.stringify(JSON.parse(given).pictures.map(({{ width, height, grey }}) => {{
+    const light = Uint8Array.from(atob(grey), (sign) => sign.charCodeAt(0));
+    const data = new Uint8ClampedArray(4 * light.length);
+    light.forEach((each, at) => data.set([each, each, each, 255], 4 * at));
+    return prepareRow({{ width, height, data }}, 2).filter((pixels) => pixels !== null).length;
+  }}));
+}}"""
+
+PERCENTAGES = f"""async (given) => {{
+  {bundled("dom.js")}
+  const {{ shares, digits }} = JSON.parse(given);
+  return JSON.stringify(shares.map((share) => percent(share, digits)));
 }}"""
 
 
@@ -222,3 +242,48 @@ def test_printed_digits_are_answered_too(ask):
     answers = ask(OF_PICTURES, fold=fold, pictures=given, pairs=pairs)
     found = shares(answers, digits, pairs)
     assert (found >= (0.85, 0.95)).all()
+
+
+def written(*digits: int, which: int, apart: int = 0, pen_lifted: bool = False) -> np.ndarray:
+    """Test digits side by side, dark on light, with these many pixels between their ink."""
+    bank = mnist().test
+    images = [bank.images[bank.pools[digit][which]] for digit in digits]
+    inks = [each[:, (each > 127).any(axis=0)] for each in images]
+    if pen_lifted:  # a line of the paper is left out, and the digit is in two pieces
+        for ink in inks:
+            ink[13:15] = 0
+    gap = np.zeros((28, apart), np.uint8)
+    row = np.concatenate([part for ink in inks for part in (ink, gap)][:-1], axis=1)
+    return 255 - np.kron(np.pad(row, 9), np.ones((4, 4), np.uint8))
+
+
+def symbols_found(picture: np.ndarray) -> int:
+    """How many of two symbols `unseen predict` finds."""
+    try:
+        return prepare(picture, PAIR).pixels.shape[1] // 28
+    except PictureError as error:
+        return 1 if "only 1 of 2 symbols" in str(error) else 0
+
+
+def test_one_digit_is_not_taken_for_two_by_the_page_nor_by_the_command(ask):
+    singles = [written(digit, which=which) for digit in range(10) for which in (0, 1)]
+    # in pieces: what is also as wide as two digits could be two
+    singles += [written(digit, which=2, pen_lifted=True) for digit in (1, 3, 6, 7, 8, 9)]
+    rows = [written(one, other, which=other, apart=6) for one in range(10) for other in (1, 3, 8)]
+    found = [symbols_found(each) for each in (*singles, *rows)]
+    pictures = [
+        {"width": each.shape[1], "height": each.shape[0], "grey": as_text(each)}
+        for each in (*singles, *rows)
+    ]
+    assert found == [1] * len(singles) + [2] * len(rows)
+    assert ask(FOUND_IN_ROWS, pictures=pictures) == found
+
+
+@pytest.mark.parametrize("digits", [0, 1])
+def test_the_page_rounds_a_share_as_the_texts_of_the_server_do(ask, digits: int):
+    exact = np.arange(20_001) / 20_000  # of ten pairs with 2,000 test pictures each
+    expected = [format_percent(share, digits) for share in exact]
+    for shares in (exact, np.nextafter(exact, 0), np.nextafter(exact, 1)):  # as sums come out
+        assert [format_percent(share, digits) for share in shares] == expected
+        assert ask(PERCENTAGES, shares=shares.tolist(), digits=digits) == expected
+    assert format_percent(0.9255) == "92.6 %"

@@ -149,7 +149,7 @@ SETTINGS = [
     ({"settings": {"model": "nearest"}}, "unknown model"),
     ({"settings": {"length": 6}}, "up to 1,000 combinations"),
     ({"settings": {"length": 20, "operation": "a"}}, "up to 1,000 combinations"),
-    ({"settings": {"device": "tpu"}}, "must be cpu"),
+    ({"settings": {"device": "tpu"}}, "must be like cpu"),
     ({"settings": {"seed": -1}}, "at least 0"),
     ({"fold": 11}, "1 to 10"),
     ({"fold": 0}, "1 to 10"),

@@ -118,7 +118,7 @@ class Trainings:
             case "Note" if event["kind"] != "leakage":
                 told = {"kind": event["kind"], "fold": event["fold"], "details": event["details"]}
                 self.last = replace(self.last, notes=(*self.last.notes, told)[-MOST_NOTES:])
-            case "Failed":
+            case "Failed" if self.last.is_under_way:  # or the next process could not start
                 self.last = replace(self.last, status="failed", fault=event["fault"])
             case "Ended" if event["left"]:
                 fault = "Another process trains this fold; it was left to it."

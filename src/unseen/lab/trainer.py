@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from unseen.errors import UnseenError
 from unseen.experiments.engine import LocalProcesses
@@ -41,7 +41,10 @@ def main() -> None:
     tasks: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
     with TrainingProcess(1, "mnist") as engine:
-        engine.submit(int).result()  # loads torch and the digits, which takes seconds
+        try:
+            engine.submit(int).result()  # loads torch and the digits, which takes seconds
+        except UnseenError as error:
+            _fail(f"Training could not start: {error}")
         _tell({"event": "Ready"})
         while True:
             _train(json.loads(tasks.get()), engine)
@@ -62,8 +65,12 @@ def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
                 if not isinstance(event, Measured | Progressed):
                     _tell(event_json(event))
     except UnseenError as error:
-        _tell({"event": "Failed", "fault": str(error)})
-        sys.exit(1)  # the engine is closed; another process takes the next task
+        _fail(str(error))  # the engine is closed; another process takes the next task
+
+
+def _fail(fault: str) -> NoReturn:
+    _tell({"event": "Failed", "fault": fault})
+    sys.exit(1)
 
 
 def _tell(event: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ Cut = Literal["as they are", "equal panels", "by ink"]
 
 LEAST_CONTRAST = 0.1  # of ink, as a share of what white paper and black ink differ by
 LEAST_PART = 0.08  # of the ink of one symbol: what is smaller is dust
+NARROWEST = 0.6  # of each symbol of a row without gaps, by the height of the row
 STEEPEST = 0.2  # slope of ruled lines: a little more than 11°
 
 
@@ -145,7 +146,10 @@ def _turned(ink: Floats, slope: float) -> Floats:
 
 
 def split_ink(ink: Floats, length: int) -> tuple[list[Floats], Cut]:
-    """The ink of each symbol of a row: in equal panels if each holds whole pieces, else by gaps."""
+    """The ink of each symbol of a row: in equal panels if each holds whole pieces, else by gaps.
+
+    Ink without gaps that is too narrow for the row, or in too few pieces, is refused.
+    """
     columns = ink.shape[1]
     pieces, count = label_pieces(ink >= 0.5)
     sizes = np.bincount(pieces.ravel(), minlength=count + 1)
@@ -165,6 +169,14 @@ def split_ink(ink: Floats, length: int) -> tuple[list[Floats], Cut]:
             for which in np.flatnonzero(kept)
         ]
     )  # (pieces, columns)
+    rows_with, columns_with = np.flatnonzero(kept[pieces].any(1)), np.flatnonzero(by_column.any(0))
+    symbols = 1 + int((np.diff(columns_with) > 1).sum())  # with a gap between
+    is_narrow = np.ptp(columns_with) + 1 < NARROWEST * length * (np.ptp(rows_with) + 1)
+    if symbols < length and (is_narrow or len(by_column) < length):
+        raise PictureError(
+            f"it shows only {symbols} of {length} symbols: they have to stand side by side, "
+            "with a gap between"
+        )
     panel_of = np.minimum(xs * length // columns, length - 1)
     in_panel = np.stack([by_column[:, panel_of == at].sum(axis=1) for at in range(length)], axis=1)
     numbers = np.flatnonzero(kept)
@@ -183,10 +195,6 @@ def split_ink(ink: Floats, length: int) -> tuple[list[Floats], Cut]:
 
 def _grouped(centres: NDArray[np.float64], length: int) -> NDArray[np.intp]:
     """Which symbol each piece belongs to: the widest gaps between their centres part them."""
-    if len(centres) < length:
-        raise PictureError(
-            f"it shows {len(centres)} piece(s) of ink for {length} symbols; they need a gap between"
-        )
     order = np.argsort(centres)
     gaps = np.diff(centres[order])
     cuts = np.sort(np.argsort(gaps)[len(gaps) - (length - 1) :])

@@ -10,6 +10,8 @@ from unseen.problem.operations import SIGNS
 from unseen.problem.settings import Problem
 from unseen.problem.symbol_words import NEUTRAL, SymbolWords, symbol_words
 
+HALF_UP = 1e-9  # of percent: a half is rounded up, whichever way a sum of floats has missed it
+
 
 def combinations_word(problem: Problem) -> str:
     """Pairs where two symbols stand side by side."""
@@ -85,10 +87,10 @@ def format_combination(combination: Sequence[int | None], words: SymbolWords = N
 
 
 def format_percent(share: float, digits: int = 1) -> str:
-    """A share as people read it."""
+    """A share as people read it; `percent` of the lab's page (dom.js) rounds in the same way."""
     if math.isnan(share):
         return "NaN"
-    figure = round(100 * share, digits) + 0.0  # no minus before a 0
+    figure = round(100 * share + HALF_UP, digits) + 0.0  # no minus before a 0
     return f"{figure:.{digits}f} %".replace("-", "−")
 
 

@@ -128,6 +128,6 @@ export class Curve {
 
 /** When a frame was measured. @param {Frame} frame @param {number} epochs */
 export function momentOf(frame, epochs) {
-  const share = `${Math.round((100 * frame.epochs) / epochs)} % of training`;
+  const share = `${percent(frame.epochs / epochs)} of training`;
   return frame.seconds === null ? share : `${share}, ${frame.seconds.toFixed(1)} s`;
 }

@@ -1,6 +1,6 @@
 // The grid of all pairs: choose on it what is unseen, then watch it take colour, then ask a cell.
 
-import { make } from "./dom.js";
+import { make, percent, percentage } from "./dom.js";
 
 /** @typedef {import("./api.js").Setup} Setup */
 
@@ -126,10 +126,10 @@ export class Grid {
       cell.classList.toggle("unseen", unseen);
       cell.classList.toggle("open", unseen && open.has(row));
       cell.setAttribute("aria-selected", String(unseen));
-      const [colour, ink] = share === null ? ["", ""] : palette[Math.round(100 * share)] ?? ["", ""];
+      const [colour, ink] = share === null ? ["", ""] : palette[percentage(share)] ?? ["", ""];
       cell.style.backgroundColor = colour;
       cell.style.color = ink;
-      cell.textContent = share === null ? (coloured ? "·" : String(setup.answers[row]).replace("-", "−")) : String(Math.round(100 * share));
+      cell.textContent = share === null ? (coloured ? "·" : String(setup.answers[row]).replace("-", "−")) : String(percentage(share));
       cell.setAttribute("aria-label", this.#describe(row, unseen, share, open.has(row)));
     });
   }
@@ -138,7 +138,7 @@ export class Grid {
   #describe(row, unseen, share, open) {
     const setup = /** @type {Setup} */ (this.setup);
     const words = [`${combinationOf(setup, row).join(" and ")}, answer ${setup.answers[row]}`, unseen ? "unseen" : "seen"];
-    if (share !== null) words.push(`${Math.round(100 * share)} % right`);
+    if (share !== null) words.push(`${percent(share)} right`);
     if (unseen && open) words.push("its answer cannot be known");
     return words.join(", ");
   }

@@ -4,7 +4,7 @@ import { fromHash, toHash } from "./address.js";
 import { foldPath, get, post } from "./api.js";
 import { askCell } from "./cell.js";
 import { Form } from "./choose.js";
-import { byId, copy, duration, make, openDialog, percent } from "./dom.js";
+import { byId, copy, duration, make, openDialog, percent, percentage } from "./dom.js";
 import { Grid, combinationOf, rowOf, usePalette } from "./grid.js";
 import { showRuns } from "./runs.js";
 import { mountTry } from "./try.js";
@@ -210,7 +210,7 @@ async function tellOutcome(state) {
   const right = state.outcome?.measures.rounded;
   const words = make("span", {});
   if (shown?.guess !== null && shown && right !== null && right !== undefined) {
-    const points = Math.round(100 * right) - Math.round(100 * (shown.guess ?? 0));
+    const points = percentage(right) - percentage(shown.guess ?? 0);
     const far = points === 0 ? "exactly that" : `${Math.abs(points)} points ${points > 0 ? "more" : "fewer"}`;
     words.append(make("b", { class: "outcome", text: `You guessed ${percent(shown.guess)}; it got ${percent(right)}: ${far}.` }), " ");
   }

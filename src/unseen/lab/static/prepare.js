@@ -6,6 +6,7 @@
 /** @typedef {{x: number, y: number}} Point */
 /** @typedef {{width: number, height: number, data: ArrayLike<number>}} Picture RGBA, row by row */
 /** @typedef {{width: number, height: number, data: Float32Array}} Grey row by row */
+/** @typedef {Grey & {pieces: number}} Ink from 0 to 1, and how many pieces of it hang together */
 /** @typedef {(x: number, y: number) => number} Field pixels into the ink, negative outside of it */
 
 export const SIDE = 28;
@@ -15,6 +16,7 @@ const THINNEST = 2.0, THICKEST = 3.4; // strokes of MNIST's digits in that box, 
 const FINE = 60; // samples along the longer side of a picture's symbol, while its strokes are measured
 const MOST_ROWS = 160; // of a picture; more are averaged
 const LEAST_CONTRAST = 24; // of 255
+const NARROWEST = 0.6; // of each symbol of a row without gaps, by the height of the row
 const LEAST_PART = 0.05; // of the ink: what is smaller is dust
 
 /**
@@ -52,7 +54,8 @@ export function prepare(picture) {
 }
 
 /**
- * The symbols of a picture that has several in a row, each as a network takes it.
+ * The symbols of a picture that has several in a row, each as a network takes it; null for each that
+ * is not found.
  * @param {Picture} picture @param {number} length
  * @returns {(Uint8Array | null)[]}
  */
@@ -61,7 +64,8 @@ export function prepareRow(picture, length) {
   const ink = inkOf(picture);
   if (!ink) return Array(length).fill(null);
   const cuts = cutsBetween(ink, length);
-  return cuts.slice(1).map((cut, place) => prepareInk(cropped(ink, cuts[place], cut, 0, ink.height)));
+  const found = cuts.slice(1).map((cut, place) => prepareInk(cropped(ink, cuts[place], cut, 0, ink.height)));
+  return [...found, ...Array(length - found.length).fill(null)];
 }
 
 /** A line without points that lie so near to each other that nobody could tell. @param {Point[]} line */
@@ -119,7 +123,7 @@ function drawn(field, x, y) {
 /**
  * How much ink there is, from 0 to 1, whether it is light on dark or dark on light, and whether or
  * not the paper is lit evenly; null if there is none.
- * @param {Picture} picture @returns {Grey | null}
+ * @param {Picture} picture @returns {Ink | null}
  */
 function inkOf(picture) {
   const grey = lightOnDark(shrunk(greyOf(picture)));
@@ -184,7 +188,7 @@ function extremes({ width, height, data }, reach, choose) {
   return { width, height, data: along(along(data, 1, width), width, height) };
 }
 
-/** @param {Grey} ink @returns {Grey} */
+/** @param {Grey} ink @returns {Ink} */
 function withoutDust(ink) {
   const { width, data } = ink;
   const isInk = data.map((each) => Number(each >= 0.5));
@@ -209,15 +213,18 @@ function withoutDust(ink) {
     sizes.push(size);
   }
   const whole = sizes.reduce((sum, size) => sum + size, 0);
-  return { ...ink, data: data.map((each, at) => (part[at] && sizes[part[at]] < LEAST_PART * whole ? 0 : each)) };
+  const isDust = sizes.map((size) => size < LEAST_PART * whole); // as are the pixels of no piece
+  const pieces = isDust.filter((dust) => !dust).length;
+  return { ...ink, pieces, data: data.map((each, at) => (part[at] && isDust[part[at]] ? 0 : each)) };
 }
 
 /**
  * Where to cut a row of symbols, both ends included: into equal parts, unless that cuts through ink
- * and there are gaps between the symbols.
- * @param {Grey} ink @param {number} length @returns {number[]}
+ * and there are gaps between the symbols. There are fewer cuts where fewer symbols are seen: ink
+ * without gaps that is too narrow for the row, or in too few pieces.
+ * @param {Ink} ink @param {number} length @returns {number[]}
  */
-function cutsBetween({ width, height, data }, length) {
+function cutsBetween({ width, height, data, pieces }, length) {
   const columns = Array.from({ length: width }, (_, x) => {
     for (let y = 0; y < height; y++) if (data[y * width + x] >= 0.5) return true;
     return false;
@@ -234,7 +241,10 @@ function cutsBetween({ width, height, data }, length) {
     if (x - last > 1) gaps.push({ middle: Math.round((x + last) / 2), size: x - last });
     last = x;
   });
-  if (gaps.length < length - 1) return equal;
+  const rows = Array.from({ length: height }, (_, y) => data.subarray(y * width, (y + 1) * width).some((each) => each >= 0.5));
+  const extent = (/** @type {boolean[]} */ inked) => inked.lastIndexOf(true) - inked.indexOf(true) + 1;
+  const isNarrow = extent(columns) < NARROWEST * length * extent(rows);
+  if (gaps.length < length - 1 && !isNarrow && pieces >= length) return equal;
   const widest = gaps.sort((one, other) => other.size - one.size).slice(0, length - 1);
   return [0, ...widest.map((gap) => gap.middle).sort((one, other) => one - other), width];
 }

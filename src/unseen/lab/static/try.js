@@ -185,7 +185,7 @@ export function mountTry(container, options) {
       if (missing) {
         tell(found.length === 1 || missing === found.length
           ? "Nothing was found in this picture: it has to be dark ink on light paper, or light on dark."
-          : `Only ${found.length - missing} of ${found.length} ${symbol}s were found: they have to stand side by side.`);
+          : `Only ${found.length - missing} of ${found.length} ${symbol}s were found: they have to stand side by side, with a gap between.`);
         return;
       }
       if (isOne) pads[place].setPicture(found[0]);
