@@ -73,8 +73,9 @@ def test_answers_that_differ_are_not_written(tmp_path, monkeypatch, capsys):
     assert not path.exists()
 
 
-def test_without_onnxruntime_it_is_said_what_to_install(tmp_path, monkeypatch, capsys):
+def test_without_onnxruntime_it_is_said_first_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.setattr("unseen.commands.export.load", None)  # it is said before a run is read
     assert command(["export", str(RUN), "--onnx", str(tmp_path / "network.onnx")]) == 2
     assert "pip install 'unseen[onnx]'" in capsys.readouterr().err
 

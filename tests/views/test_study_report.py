@@ -12,7 +12,7 @@ from unseen.studies.points import compared_settings, study_points
 from unseen.studies.study import read_study
 from unseen.studies.sweep import plan_study
 from unseen.views.study_progress import format_duration
-from unseen.views.study_report import render_study
+from unseen.views.study_report import draw_study, render_study
 
 SMALL = "[settings]\nsamples = 3\ntest-samples = 20\nfolds = '1-2'\n"
 TINY = fast().vary(samples=3, test_samples=20)
@@ -93,6 +93,37 @@ def test_every_kind_of_study_has_a_page(tmp_path, vary, words):
     page = render_study(planned(tmp_path, vary), tmp_path, [])
     assert words in page
     assert page.count("report.html") == 1
+
+
+def test_a_page_names_no_folders_of_the_machine(tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text("import torch\n\nclass Net(torch.nn.Identity):\n    pass\n")
+    made_up_run(tmp_path / "runs", TINY.vary(model=f"{own}:Net"), noisy, [1])
+    plan = planned(tmp_path, f'[vary]\nmodel = ["lenet5", "{own}:Net"]\n')
+    page = render_study(plan, tmp_path, [])
+    assert "own.py:Net" in page
+    assert str(tmp_path) not in page
+
+
+@pytest.mark.parametrize("other", ["unseen = [10, 20, 30]", 'operation = ["add", "subtract"]'])
+def test_networks_of_one_name_in_two_folders_stay_apart(tmp_path, other):
+    owns = [tmp_path / folder / "own.py" for folder in "ab"]
+    for own in owns:
+        own.parent.mkdir()
+        own.write_text(f"import torch\n\nclass Net(torch.nn.Identity):\n    '{own.parent.name}'\n")
+    models = ", ".join(f'"{own}:Net"' for own in owns)
+    plan = planned(tmp_path, f"[vary]\nmodel = [{models}]\n{other}\n")
+    for folder, run in plan.runs.items():
+        made_up_run(folder.path.parent, run.experiment, noisy, [1])
+    plan = plan_study(plan.study, tmp_path / "runs")
+    figure, _ = draw_study(plan, study_points(plan))
+    (place,) = figure.axes
+    if "unseen" in other:
+        lines = [each for each in place.get_lines() if each.get_label() == "own.py:Net"]
+        assert [len(each.get_xdata()) for each in lines] == [3, 3]
+    else:
+        corners = {each.get_xy() for each in place.patches}
+        assert len(corners) == 4
 
 
 def test_the_command_finds_what_is_done_and_writes_a_page(tmp_path, monkeypatch, capsys):

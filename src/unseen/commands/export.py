@@ -56,6 +56,10 @@ def export(
     """Write a run's networks: a page to draw in, ONNX, or safetensors."""
     if [page, onnx, safetensors].count(None) != 2:
         raise UnseenError("name one of --page FILE, --onnx FILE and --safetensors FOLDER")
+    if onnx is not None:
+        from unseen.views.network_files import onnx_runtime
+
+        onnx_runtime()  # what is not installed is said before anything is loaded
     named = given(settings)
     model = named.pop("model") if is_own(named.get("model", "")) else None
     exported = load(run, runs_dir, **named)

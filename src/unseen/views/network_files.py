@@ -73,7 +73,7 @@ def write_onnx(
     """Write networks as one ONNX file, after it has answered these pictures as torch does."""
     content = _onnx(networks, *pictures.shape[1:])
     answers = combined(answers_by_fold(networks, pictures))
-    session = _runtime().InferenceSession(content, providers=["CPUExecutionProvider"])
+    session = onnx_runtime().InferenceSession(content, providers=["CPUExecutionProvider"])
     try:
         found = session.run(["answer"], {"image": pictures.astype(np.float32)})[0]
     except Exception as error:  # of onnxruntime's own kinds
@@ -88,7 +88,8 @@ def write_onnx(
     return OnnxFile(OPSET, difference, len(pictures))
 
 
-def _runtime() -> Any:
+def onnx_runtime() -> Any:
+    """The package onnxruntime; an UnseenError says what to install where it is not there."""
     try:
         runtime = import_module("onnxruntime")
         import_module("onnxscript")
@@ -99,7 +100,7 @@ def _runtime() -> Any:
 
 
 def _onnx(networks: Mapping[int, RescaledOutput], height: int, width: int) -> bytes:
-    _runtime()
+    onnx_runtime()
     model = MedianOfNetworks([*networks.values()]).eval()
     example = torch.linspace(0, 255, 2 * height * width).view(2, height, width)
     logger = logging.getLogger("torch.onnx")

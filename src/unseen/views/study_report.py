@@ -77,7 +77,7 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
 def _cells(point: Point) -> list[str]:
     right = point.intervals["rounded"]
     others = (format_measure(METRICS[name], point.intervals[name].mean) for name in SHOWN[1:])
-    values = ("default" if value is None else str(value) for value in point.settings.values())
+    values = map(_shown, point.settings.values())
     return [
         *(value if len(value) < 60 else f"{value[:57]}…" for value in values),
         format_percent(right.mean),
@@ -99,10 +99,17 @@ def _links(plan: Plan, point: Point, folder: Path) -> list[tuple[str, str]]:
     links = []
     for run in point.runs:
         varied = plan.runs[run].varied
-        repeats = [f"{_words(n)} {v}" for n, v in varied.items() if n not in point.settings]
+        repeats = [f"{_words(n)} {_shown(v)}" for n, v in varied.items() if n not in point.settings]
         target = quote(os.path.relpath(run.report_file, folder).replace(os.sep, "/"))
         links.append((", ".join(repeats) or "report", target))
     return links
+
+
+def _shown(value: Any) -> str:
+    """The value of a setting in words; of one's own network or pictures, without their folder."""
+    if value is None:
+        return "default"
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else str(value)
 
 
 def _words(setting: str) -> str:
@@ -140,9 +147,9 @@ def _is_number(value: Any) -> bool:
 def _curve(points: list[Point], across: str) -> Figure:
     """A line for each choice of the other settings."""
     figure, place = axes(3.6)
-    series: dict[tuple[str, ...], list[tuple[float, int, Point]]] = {}
+    series: dict[tuple[Any, ...], list[tuple[float, int, Point]]] = {}
     for number, point in enumerate(points):
-        others = tuple(str(value) for name, value in point.settings.items() if name != across)
+        others = tuple(value for name, value in point.settings.items() if name != across)
         at = float(point.settings[across])
         if across == "unseen":
             at = len(pose(point.experiment.problem).combinations.digits) - at
@@ -151,9 +158,8 @@ def _curve(points: list[Point], across: str) -> Figure:
         colour, marker = SERIES[order % len(SERIES)], MARKERS[order // len(SERIES) % len(MARKERS)]
         line.sort(key=lambda each: each[0])
         means = [100 * point.intervals["rounded"].mean for _, _, point in line]
-        place.plot(
-            [at for at, _, _ in line], means, color=colour, linewidth=1.2, label=", ".join(others)
-        )
+        label = ", ".join(map(_shown, others))
+        place.plot([at for at, _, _ in line], means, color=colour, linewidth=1.2, label=label)
         for at, _, point in line:
             _interval_bar(place, at, point.intervals["rounded"], colour)
         dots = place.scatter(
@@ -167,6 +173,7 @@ def _curve(points: list[Point], across: str) -> Figure:
         figure.legend(loc="outside upper center", ncols=3)
     heading = "seen combinations" if across == "unseen" else _words(across)
     place.set(xlabel=heading, ylabel=RIGHT, ylim=(-3, 103))
+    place.margins(x=0.02)  # else the first and the last dot are cut by the frame
     return figure
 
 
@@ -187,7 +194,7 @@ def _dots(points: list[Point], name: str) -> Figure:
         place.scatter([100 * right.mean], [number], s=30, color=SERIES[0], zorder=3).set_urls(
             [f"#point-{number}"]
         )
-    place.set_yticks(range(len(points)), [str(point.settings[name])[:30] for point in points])
+    place.set_yticks(range(len(points)), [_shown(point.settings[name])[:30] for point in points])
     place.set(xlabel=RIGHT, xlim=(-3, 103), ylabel=_words(name))
     place.invert_yaxis()
     return figure
@@ -196,23 +203,24 @@ def _dots(points: list[Point], name: str) -> Figure:
 def _matrix(points: list[Point], names: tuple[str, ...]) -> Figure:
     """The last setting across, all others down."""
     down = list(dict.fromkeys(_row(point, names) for point in points))
-    across = list(dict.fromkeys(str(point.settings[names[-1]]) for point in points))
+    across = list(dict.fromkeys(point.settings[names[-1]] for point in points))
     figure, place = axes(0.9 + 0.32 * len(down))
     figure.set_figwidth(max(WIDTH, 2 + 0.55 * len(across)))
     for number, point in enumerate(points):
         mean = point.intervals["rounded"].mean
-        at = across.index(str(point.settings[names[-1]])), down.index(_row(point, names))
+        at = across.index(point.settings[names[-1]]), down.index(_row(point, names))
         colour, ink = share_colours(mean) if math.isfinite(mean) else (FAINT, INK)
         place.bar(at[0], 0.94, 0.94, at[1] - 0.47, color=colour, url=f"#point-{number}")
         text = f"{100 * mean:.0f}" if math.isfinite(mean) else "—"
         place.text(*at, text, color=ink, ha="center", va="center")
-    place.set_xticks(range(len(across)), [each[:14] for each in across], rotation=30, ha="right")
-    place.set_yticks(range(len(down)), [each[:34] for each in down])
+    headings = [_shown(each)[:14] for each in across]
+    place.set_xticks(range(len(across)), headings, rotation=30, ha="right")
+    place.set_yticks(range(len(down)), [", ".join(map(_shown, each))[:34] for each in down])
     place.set(xlabel=_words(names[-1]), xlim=(-0.5, len(across) - 0.5))
     place.set_ylim(len(down) - 0.5, -0.5)
     place.tick_params(length=0)
     return figure
 
 
-def _row(point: Point, names: tuple[str, ...]) -> str:
-    return ", ".join(str(point.settings[name]) for name in names[:-1])
+def _row(point: Point, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(point.settings[name] for name in names[:-1])
