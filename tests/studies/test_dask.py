@@ -14,6 +14,7 @@ import pytest
 from conftest import unseen
 from processes import wait_until_dead
 
+from unseen.cli import command
 from unseen.errors import UnseenError
 from unseen.experiments.dask_engine import DaskWorkers, refuse_other_versions
 from unseen.experiments.queue import FoldQueue, FoldTask
@@ -257,21 +258,28 @@ def test_a_scheduler_that_stays_away_is_said_clearly(tmp_path):
         engine.shutdown(wait=False)
 
 
+def sweep_until_killed(tmp_path: Path, address: str, epochs: int):
+    """Kill a client whose folds have begun; the plan of its study, once no fold is held."""
+    plan = planned(tmp_path, "runs", epochs)
+    command = ("sweep", "mine.toml", "--engine", "dask", "--address", address)
+    client = subprocess.Popen(
+        [sys.executable, "-m", "unseen", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    folds = [(folder, fold) for folder in plan.runs for fold in (1, 2)]
+    wait_until(lambda: all([*folder.measurements(fold).read()] for folder, fold in folds))
+    os.kill(client.pid, signal.SIGKILL)
+    client.wait()
+    wait_until(lambda: not any(folder.is_held(fold) for folder, fold in folds))
+    return plan, command
+
+
 def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_contents):
-    (tmp_path / "mine.toml").write_text(STUDY.format(epochs=12))
     with Cluster(tmp_path) as cluster:
-        command = ("sweep", "mine.toml", "--engine", "dask", "--address", cluster.address)
-        client = subprocess.Popen(
-            [sys.executable, "-m", "unseen", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
-        )
-        plan = planned(tmp_path, "runs", epochs=12)
-        wait_until(lambda: any(folder.progress(1) for folder in plan.runs))
-        os.kill(client.pid, signal.SIGKILL)
-        client.wait()
-        held = [(folder, fold) for folder in plan.runs for fold in (1, 2)]
-        wait_until(lambda: not any(folder.is_held(fold) for folder, fold in held))
-        # they were stopped on their way, not finished
+        # so many epochs take minutes: what is not held was stopped
+        plan, _ = sweep_until_killed(tmp_path, cluster.address, epochs=20_000)
         assert len(plan_study(plan.study, tmp_path / "runs").missing) == 2
+        # so few may end before they are stopped; the same command finishes them either way
+        plan, command = sweep_until_killed(tmp_path, cluster.address, epochs=12)
         ended = unseen(*command, cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr
         assert "2 workers, all share the disk" in ended.stderr
@@ -282,6 +290,13 @@ def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_content
 def test_what_is_no_address_is_refused_at_once(tmp_path, address):
     with pytest.raises(UnseenError, match="is no address of a scheduler; it prints its own"):
         DaskWorkers(tmp_path, address)
+
+
+def test_the_jobs_of_another_machine_are_not_ours_to_say(tmp_path, capsys):
+    (tmp_path / "mine.toml").write_text(STUDY)
+    words = ["--engine", "dask", "--address", "tcp://127.0.0.1:1", "--jobs", "3"]
+    assert command(["sweep", str(tmp_path / "mine.toml"), *words]) == 2
+    assert "--jobs 3 counts folds on this machine" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_nobody_at_an_address_is_said_clearly(tmp_path, monkeypatch):
