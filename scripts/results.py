@@ -1,25 +1,34 @@
 """`make results`: run every named experiment of docs/results.md, then write that page.
 
-    python scripts/results.py [--write-only] [--only WORD] [--runs-dir DIR]
+    python scripts/results.py [--write-only] [--only WORD] [--folds 1-5] [--runs-dir DIR]
 
-What was run before is not run again: stop it and call it again as you like.
+Every fold that is run is recorded in docs/results.csv, so that rows can be completed later and on
+another machine. A row of which nothing is recorded there keeps the line that the page has.
 """
 
 import argparse
+import csv
+import io
 import json
 import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from unseen.files import as_json, write_whole
+from unseen.files import write_whole
 from unseen.insight.statistics import spread
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
+RECORD = PAGE.with_suffix(".csv")
+MEASURES = {"rounded": (100, 1), "within_one": (100, 1), "test_mse": (1, 3)}  # scale, places
+COLUMNS = ("arguments", "run", "fold", *MEASURES, "seconds")
 LONGER = "--length 3 --samples 100 --test-samples 200"
 LONG_TOWERS = "--model towers --epochs 24 --learning-rate 0.008"
+# of `fast` before it had a curved read-out
+LINEAR = "--model lenet5-strided --loss mse"
 LONG_BLIND = "--model lenet5-wide --epochs 18 --learning-rate 0.01"
 OPERATIONS = {
     "add": "",
@@ -43,7 +52,7 @@ class Row:
 SECTIONS: dict[str, list[Row]] = {
     "The best there is here": [
         *(Row(name, f"best{option}") for name, option in OPERATIONS.items()),
-        Row("what a sign between them says", "best --operation shown:+,-,* --samples 333"),
+        Row("what a sign between them says", 'best --operation "shown:+,-,*" --samples 333'),
     ],
     "The same, not told where the digits stand": [
         Row(name, f"best-blind{option}") for name, option in OPERATIONS.items()
@@ -59,53 +68,71 @@ SECTIONS: dict[str, list[Row]] = {
         Row("add, three digits", f"best --model towers --learning-rate 0.008 {LONGER} --epochs 20"),
     ],
     "Operations, in one pass": [
-        *(Row(name, f"fast{option}") for name, option in OPERATIONS.items()),
-        Row("what a sign between them says", "fast --operation shown:+,-,*"),
-        Row("a random table, as a control", "fast --operation table:1"),
-        Row("multiply, panel-aware", "fast --model towers --operation multiply"),
-        Row("the larger, panel-aware", 'fast --model towers --operation "max(a, b)"'),
-        Row("what a sign says, panel-aware", "fast --model towers --operation shown:+,-,*"),
+        *(
+            Row(name, f"fast{option}")
+            for name, option in OPERATIONS.items()
+            if name != "the last digit of the sum"
+        ),
+        Row("the last digit of the sum", f'fast {LINEAR} --operation "(a + b) % 10"'),
+        Row("what a sign between them says", f"fast {LINEAR} --operation shown:+,-,*"),
+        Row("a random table, as a control", f"fast {LINEAR} --operation table:1"),
+        Row("multiply, panel-aware", "fast --model towers --operation multiply --loss mse"),
+        Row("the larger, panel-aware", 'fast --model towers --operation "max(a, b)" --loss mse'),
+        Row(
+            "what a sign says, panel-aware",
+            "fast --model towers --operation shown:+,-,* --loss mse",
+        ),
     ],
     "Splits": [
-        Row("mirror", "fast --split mirror"),
-        Row("answer", "fast --split answer"),
-        Row("position", "fast --split position"),
-        Row("position, panel-aware", "fast --model towers --split position"),
-        Row("diagonal", "fast --split diagonal"),
+        Row("mirror", f"fast {LINEAR} --split mirror"),
+        Row("answer", f"fast {LINEAR} --split answer"),
+        Row("position", f"fast {LINEAR} --split position"),
+        Row("position, panel-aware", "fast --model towers --split position --loss mse"),
+        Row("diagonal", f"fast {LINEAR} --split diagonal"),
         Row("corner", "fast --split corner"),
-        Row("corner, with one linear layer", "fast --model lenet5-strided --split corner"),
-        Row("random, 30 unseen", "fast --unseen 30"),
-        Row("random, 50 unseen", "fast --unseen 50"),
-        Row("random, 80 unseen", "fast --unseen 80"),
+        Row("corner, with one linear layer", f"fast {LINEAR} --split corner"),
+        Row("random, 30 unseen", f"fast {LINEAR} --unseen 30"),
+        Row("random, 50 unseen", f"fast {LINEAR} --unseen 50"),
+        Row("random, 80 unseen", f"fast {LINEAR} --unseen 80"),
     ],
     "Networks and baselines": [
         Row("lenet5-curved (fast itself)", "fast"),
-        Row("lenet5-strided", "fast --model lenet5-strided"),
-        Row("lenet5-wide", "fast --model lenet5-wide"),
-        Row("lenet5", "fast --model lenet5"),
-        Row("lenet5-dense", "fast --model lenet5-dense"),
-        Row("towers", "fast --model towers"),
+        *(
+            Row(model, f"fast --model {model} --loss mse")
+            for model in ("lenet5-strided", "lenet5-wide", "lenet5", "lenet5-dense", "towers")
+        ),
         Row("mean", "mean"),
         Row("nearest", "nearest"),
         Row("oracle", "oracle"),
     ],
     "Symbols": [
-        Row("fashion-mnist", "fast --symbols fashion-mnist"),
-        Row("… its oracle", "oracle --symbols fashion-mnist"),
-        Row("dominoes", "fast --symbols dominoes"),
-        Row("printed", "fast --symbols printed"),
+        Row("fashion-mnist", f"fast {LINEAR} --symbols fashion-mnist"),
+        Row("… its oracle (of version 0.1, with 6 epochs)", "oracle --symbols fashion-mnist"),
+        Row("dominoes", f"fast {LINEAR} --symbols dominoes"),
+        Row("printed", f"fast {LINEAR} --symbols printed"),
     ],
     "Length": [
-        Row("one digit", "fast --length 1"),
-        Row("three digits", f"fast {LONGER}"),
+        Row("one digit", f"fast {LINEAR} --length 1"),
+        Row("three digits", f"fast {LINEAR} {LONGER}"),
     ],
 }
 
 
-def run_row(row: Row, runs_dir: Path) -> str | None:
-    """Run what is missing of a row; its run folder, or None if it failed."""
-    document = unseen("run", *shlex.split(row.arguments), "--runs-dir", str(runs_dir))
-    return None if document is None else str(document["run"])
+Folds = dict[int, dict[str, Any]]  # of a row: by number, its columns
+
+
+def run_row(row: Row, runs_dir: Path, folds: str | None) -> Folds:
+    """Run what is missing of a row; the folds that its run has then, none if it failed."""
+    asked = [] if folds is None else ["--folds", folds]
+    document = unseen("run", *shlex.split(row.arguments), *asked, "--runs-dir", str(runs_dir))
+    document = document and unseen("show", str(document["run"]))
+    if document is None:
+        return {}
+    run = {"arguments": row.arguments, "run": Path(document["run"]).name}
+    return {
+        fold["fold"]: run | {name: fold[name] for name in COLUMNS if name in fold}
+        for fold in document["folds"]
+    }
 
 
 def unseen(*arguments: str) -> dict[str, Any] | None:
@@ -115,33 +142,37 @@ def unseen(*arguments: str) -> dict[str, Any] | None:
     return json.loads(ended.stdout) if ended.returncode == 0 else None
 
 
-def page(known: dict[str, str]) -> str:
-    """The whole page, from the run folders of the rows that are done."""
+def page(recorded: dict[str, Folds], earlier: dict[str, str]) -> str:
+    """The whole page: rows from the record, or as they stood."""
     lines = [INTRODUCTION]
     for section, rows in SECTIONS.items():
         lines += [f"\n## {section}\n", "\n".join(HEADING)]
-        lines += [line(row, known.get(row.arguments)) for row in rows]
-    return "\n".join([*lines, COVERAGE.rstrip(), FAILURES]) + "\n"
+        lines += [line(row, recorded.get(row.arguments, {}), earlier) for row in rows]
+    return "\n".join([*lines, COVERAGE.rstrip(), FAILURES.rstrip()]) + "\n"
 
 
-def line(row: Row, run: str | None) -> str:
+def line(row: Row, folds: Folds, earlier: dict[str, str]) -> str:
     """A row of a table: mean and deviation over folds, and the command."""
     command = f"`unseen run {row.arguments}`"
-    document = None if run is None else unseen("show", run)
-    if document is None:
-        return f"| {row.name} | not run yet | | | | {command} |"
-    folds = document["folds"]
+    if not folds:
+        return f"| {row.name} | {earlier.get(command, 'not run yet | | |')} | {command} |"
     shown = [
-        format_measure([fold[measure] for fold in folds], scale, places)
-        for measure, scale, places in (
-            ("rounded", 100, 1),
-            ("within_one", 100, 1),
-            ("test_mse", 1, 3),
-        )
+        format_measure([fold[measure] for fold in folds.values()], scale, places)
+        for measure, (scale, places) in MEASURES.items()
     ]
-    seconds = spread([fold["seconds"] for fold in folds]).mean
-    shown.append(f"{len(folds)} fold{'s' * (len(folds) > 1)}, {seconds:,.0f} s each")
+    seconds = spread([fold["seconds"] for fold in folds.values()]).mean
+    shown.append(f"{format_folds(sorted(folds))}, {seconds:,.0f} s each")
     return f"| {row.name} | {' | '.join(shown)} | {command} |"
+
+
+def format_folds(folds: list[int]) -> str:
+    """Which folds there are: all ten, or some by number."""
+    if folds == [*range(1, 11)]:
+        return "10 folds"
+    if len(folds) == 1:
+        return "1 fold" if folds == [1] else f"fold {folds[0]}"
+    is_run = len(folds) > 2 and all(later - fold == 1 for fold, later in pairwise(folds))
+    return f"folds {folds[0]} to {folds[-1]}" if is_run else f"folds {', '.join(map(str, folds))}"
 
 
 def format_measure(values: list[float | None], scale: float, places: int) -> str:
@@ -153,12 +184,32 @@ def format_measure(values: list[float | None], scale: float, places: int) -> str
     return f"{figures.mean:.{places}f}{deviation}"
 
 
+def read_record() -> dict[str, Folds]:
+    """Every recorded fold, by the arguments of its row."""
+    rows: dict[str, Folds] = {}
+    if RECORD.is_file():
+        for row in csv.DictReader(RECORD.read_text(encoding="utf-8").splitlines()):
+            figures = {name: float(row[name]) if row[name] else None for name in COLUMNS[3:]}
+            rows.setdefault(row["arguments"], {})[int(row["fold"])] = row | figures
+    return rows
+
+
+def write_record(rows: dict[str, Folds]) -> None:
+    written = csv.DictWriter(text := io.StringIO(), COLUMNS, lineterminator="\n")
+    written.writeheader()
+    for folds in rows.values():
+        for fold in sorted(folds):
+            written.writerow({name: folds[fold].get(name) for name in COLUMNS} | {"fold": fold})
+    write_whole(RECORD, text.getvalue().encode())
+
+
 INTRODUCTION = """# Results
 
 Each row is one command, run on the test handwriting and, where the split is random, on the paper's
 ten folds: mean and standard deviation over folds, of unseen combinations only. `make results` runs
-what is missing and writes this page from the run folders (hours for `best`, about a minute a row
-for `fast` on two cores). Seconds are of one core of a shared machine, and take in that some rows
+what is missing (hours for `best`, about a minute a row for `fast` on two cores), records every fold
+in [results.csv](results.csv) and writes this page from it; a row that is not recorded there is from
+before the record was kept. Seconds are of one core of a shared machine, and take in that some rows
 were held up by other work: alone, a fold of the long regressions takes about ten minutes. Settings
 were chosen on development folds; [choices.md](choices.md) has them, and the one that a look at
 these folds prompted. The paper's own figures for addition are 70.9 % and a mean squared error of
@@ -247,31 +298,31 @@ HEADING = (
 )
 
 
-def recorded(record: Path) -> dict[str, str]:
-    """The run folder of every row that was run; a damaged record is made anew, run by run."""
-    try:
-        known = json.loads(record.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
+def figures_by_command() -> dict[str, str]:
+    """What the rows of the page say as it stands, between the name and the command."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [each for each in lines if each.startswith("| ") and "`unseen run" in each]
+    return {f"`{row.split('`')[1]}`": row.split(" | ", 1)[1].rpartition(" | `")[0] for row in rows}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write-only", action="store_true", help="run nothing")
     parser.add_argument("--only", default="", help="only rows whose command has this in it")
+    parser.add_argument("--folds", help="only these folds, as 1-5")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
     options = parser.parse_args()
-    record = options.runs_dir / "results.json"
-    known = recorded(record)
     for row in dict.fromkeys(row for rows in SECTIONS.values() for row in rows):
         if options.write_only or options.only not in row.arguments:
             continue
         print(f"unseen run {row.arguments}", flush=True)
-        if (run := run_row(row, options.runs_dir)) is not None:
-            known[row.arguments] = run
-            write_whole(record, as_json(known))
-    PAGE.write_text(page(known), encoding="utf-8")
+        if folds := run_row(row, options.runs_dir, options.folds):
+            recorded = read_record()  # anew: another process may run other rows
+            run = next(iter(folds.values()))["run"]
+            before = recorded.get(row.arguments, {})  # of an earlier recipe where the run differs
+            kept = {fold: each for fold, each in before.items() if each["run"] == run}
+            write_record(recorded | {row.arguments: kept | folds})
+    PAGE.write_text(page(read_record(), figures_by_command()), encoding="utf-8")
 
 
 if __name__ == "__main__":
