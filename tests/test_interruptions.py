@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,28 +12,47 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import run_json, unseen, without_seconds
+from conftest import run_json, unseen, warm_start, without_seconds
+from warm_start import WarmProcess
 
 from unseen.api import follow
 from unseen.experiments.events import Ended, FoldDone, Measured, Progressed
 from unseen.experiments.run_folder import RunFolder
 
 # The paper's optimiser on a small network; long enough to be met in the middle.
-OPTIONS = ["paper-text", "--epochs", "12", "--samples", "4", "--test-samples", "4"]
+OPTIONS = ["paper-text", "--epochs", "12", "--samples", "2", "--test-samples", "4"]
 OPTIONS += ["--watched-samples", "20"]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> dict:
+def undisturbed_folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("undisturbed")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(undisturbed_folder: Path) -> dict:
     """What a run says that nobody disturbs."""
-    return run_json(*OPTIONS, "--folds", "1-3", cwd=tmp_path_factory.mktemp("undisturbed"))
+    return run_json(*OPTIONS, "--folds", "1-3", cwd=undisturbed_folder)
 
 
-def start(*options: str, cwd: Path, stdout: object = subprocess.PIPE) -> subprocess.Popen:
+@pytest.fixture
+def finished(undisturbed_folder: Path, undisturbed: dict, tmp_path: Path) -> RunFolder:
+    """That run, in a folder of a test."""
+    return RunFolder(
+        shutil.copytree(undisturbed_folder / undisturbed["run"], tmp_path / undisturbed["run"])
+    )
+
+
+def start(*options: str, cwd: Path) -> WarmProcess:
+    words = ["run", *OPTIONS, "--folds", "1-3", *options]
+    return warm_start().start(words, cwd)
+
+
+def start_cold(*options: str, cwd: Path) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "unseen", "run", *OPTIONS, "--folds", "1-3", *options],
         cwd=cwd,
-        stdout=stdout,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -71,7 +91,7 @@ def workers_of(parent: psutil.Process) -> list[psutil.Process]:
 
 
 def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undisturbed: dict):
-    with start("--quiet", cwd=tmp_path) as process:
+    with start_cold("--quiet", cwd=tmp_path) as process:
         family = []
         wait_for(lambda: is_done(tmp_path, 1) and epochs_saved(tmp_path, 3) >= 2)
         family = psutil.Process(process.pid).children(recursive=True)
@@ -85,15 +105,15 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undi
     saved = epochs_saved(tmp_path, 3)
     first = run.path / "folds/01/result.json"
     written = first.stat().st_mtime_ns
-    output = tmp_path / "output.json"  # a pipe that nobody reads would fill up
-    with output.open("w") as file, start("--json", "--quiet", cwd=tmp_path, stdout=file) as process:
+    with start("--json", "--quiet", cwd=tmp_path) as process:
         started_at = []
         while process.poll() is None:
             if (progress := run.progress(3)) and progress.process not in dead:
                 started_at.append(progress.epochs_done)
             time.sleep(0.01)
+        output, _ = process.communicate()
     assert process.returncode == 0
-    assert without_seconds(json.loads(output.read_text())) == without_seconds(undisturbed)
+    assert without_seconds(json.loads(output)) == without_seconds(undisturbed)
     assert first.stat().st_mtime_ns == written, "a finished fold was run again"
     assert min(started_at) >= saved, "saved epochs were lost"
     assert not [*run.path.rglob("*.part")]
@@ -118,7 +138,9 @@ def test_a_fold_is_watched_from_a_second_process_while_it_runs(tmp_path: Path):
     assert events[-2:] == [FoldDone(1), Ended((1,), ())]
 
 
-def test_a_killed_worker_is_replaced(tmp_path: Path, undisturbed: dict):
+def test_a_killed_worker_is_replaced(tmp_path: Path, finished: RunFolder, undisturbed: dict):
+    for fold in ("01", "02"):
+        shutil.rmtree(finished.path / "folds" / fold)
     with start("--json", "--jobs", "1", cwd=tmp_path) as process:
         parent = psutil.Process(process.pid)
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 2)
@@ -131,7 +153,7 @@ def test_a_killed_worker_is_replaced(tmp_path: Path, undisturbed: dict):
 
 
 def test_a_worker_that_is_killed_again_and_again_is_given_up(tmp_path: Path):
-    with start("--jobs", "1", cwd=tmp_path) as process:
+    with start_cold("--jobs", "1", cwd=tmp_path) as process:
         killed: set[int] = set()
         while process.poll() is None:
             parent = psutil.Process(process.pid)
@@ -157,7 +179,7 @@ def is_worker(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path, number, code):
-    with start("--jobs", "2", cwd=tmp_path) as process:
+    with start_cold("--jobs", "2", cwd=tmp_path) as process:
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 1 and epochs_saved(tmp_path, 2) >= 1)
         family = psutil.Process(process.pid).children(recursive=True)
         if number == signal.SIGINT:
@@ -179,7 +201,7 @@ def test_an_interrupt_stops_at_once_and_says_how_to_go_on(tmp_path: Path, number
 
 def test_an_early_interrupt_is_no_traceback(tmp_path: Path):
     for pause in (0.05, 0.2, 0.6, 1.2):
-        with start(cwd=tmp_path) as process:
+        with start_cold(cwd=tmp_path) as process:
             time.sleep(pause)
             os.killpg(process.pid, signal.SIGINT)
             words = process.communicate()[1]
@@ -189,26 +211,23 @@ def test_an_early_interrupt_is_no_traceback(tmp_path: Path):
         assert "Traceback" not in words
 
 
-def test_a_fold_run_again_for_damage_can_be_interrupted_too(tmp_path: Path, undisturbed: dict):
-    with start("--quiet", cwd=tmp_path) as process:
-        wait_for(lambda: is_done(tmp_path, 1))
-        process.kill()
-    run = the_run(tmp_path)
-    assert run is not None
-    (run.path / "folds/01/result.json").write_text("")
+def test_a_fold_run_again_for_damage_can_be_interrupted_too(
+    tmp_path: Path, finished: RunFolder, undisturbed: dict
+):
+    (finished.path / "folds/01/result.json").write_text("")
     with start("--quiet", cwd=tmp_path) as process:
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 3)
         process.kill()
     saved = epochs_saved(tmp_path, 1)
-    output = tmp_path / "output.json"
-    with output.open("w") as file, start("--json", cwd=tmp_path, stdout=file) as process:
+    with start("--json", cwd=tmp_path) as process:
         lowest = saved
         while process.poll() is None:
-            if progress := run.progress(1):
+            if progress := finished.progress(1):
                 lowest = min(lowest, progress.epochs_done)
             time.sleep(0.01)
+        output, _ = process.communicate()
     assert lowest == saved, "saved epochs were lost"
-    assert without_seconds(json.loads(output.read_text())) == without_seconds(undisturbed)
+    assert without_seconds(json.loads(output)) == without_seconds(undisturbed)
 
 
 def test_two_processes_share_a_run(tmp_path: Path, undisturbed: dict):
@@ -225,11 +244,11 @@ def test_two_processes_share_a_run(tmp_path: Path, undisturbed: dict):
 
 def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path):
     options = ["--samples", "2", "--test-samples", "2", "--folds", "1-2"]
-    run = RunFolder(tmp_path / run_json(*options, cwd=tmp_path)["run"])
+    run = RunFolder(tmp_path / run_json("--no-report", *options, cwd=tmp_path)["run"])
     run.discard(1)
     with run.hold(1) as held:
         assert held
-        ended = unseen("run", *options, "--json", cwd=tmp_path)
+        ended = unseen("run", "--no-report", *options, "--json", cwd=tmp_path)
         run.discard(2)
         nothing = unseen("run", *options[:-1], "1", "--quiet", cwd=tmp_path)
     assert ended.returncode == 0
@@ -237,16 +256,18 @@ def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path):
     assert nothing.returncode == 0
     assert nothing.stderr.count("\n") == 1, "nothing is done, and no report is missed"
     assert [fold["fold"] for fold in json.loads(ended.stdout)["folds"]] == [2]
-    assert [fold["fold"] for fold in run_json(*options, cwd=tmp_path)["folds"]] == [1, 2]
+    both = run_json("--no-report", *options, cwd=tmp_path)["folds"]
+    assert [fold["fold"] for fold in both] == [1, 2]
 
 
-def test_a_damaged_checkpoint_is_named_and_its_fold_begun_anew(tmp_path: Path, undisturbed: dict):
+def test_a_damaged_checkpoint_is_named_and_its_fold_begun_anew(
+    tmp_path: Path, finished: RunFolder, undisturbed: dict
+):
+    shutil.rmtree(finished.path / "folds/01")
     with start("--quiet", cwd=tmp_path) as process:
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 2)
         process.kill()
-    run = the_run(tmp_path)
-    assert run is not None
-    checkpoint = run.path / "folds/01/checkpoint"
+    checkpoint = finished.path / "folds/01/checkpoint"
     checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
     ended = unseen("run", *OPTIONS, "--folds", "1-3", "--json", cwd=tmp_path)
     assert "folds/01/checkpoint is damaged; fold 1 is run again" in ended.stderr
