@@ -20,7 +20,7 @@ from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import render_pictures
-from unseen.problem.symbols import mnist
+from unseen.problem.symbols import load_symbols
 from unseen.views.network_files import write_onnx
 
 RUN = Path(__file__).parent / "data/format-1/fast-d9ea9a387d11"  # two folds, hardly trained
@@ -28,7 +28,7 @@ SMALL = ["--samples", "3", "--test-samples", "2"]
 
 
 def some_pictures(count: int) -> np.ndarray:
-    images = mnist().test.images
+    images = load_symbols("mnist").test.images
     chosen = np.random.default_rng(1).integers(0, len(images), (2, count))
     return np.concatenate([images[chosen[0]], images[chosen[1]]], axis=2)
 
@@ -129,7 +129,7 @@ def expected():
 
 def manifest_of(path: Path, expected) -> dict:
     said = json.loads(path.read_text())
-    bank = mnist()
+    bank = load_symbols("mnist")
     images = np.concatenate([bank.train.images, bank.test.images])
     for name, (pictures, _) in expected.items():
         half = said["halves"][name]

@@ -6,6 +6,7 @@ to start cold (imports, Ctrl-C, some kills) starts Python itself.
 """
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -137,6 +139,7 @@ def fork_for_each(theirs: socket.socket, modules: list[str]) -> str:
         import_module(module)
     load_symbols("mnist")
     start_fork_server()
+    gc.freeze()  # looking for garbage would copy all that forked processes share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that those who wait are not waited for
     while True:
         asked, streams, _, _ = socket.recv_fds(theirs, 100_000, 3)
@@ -198,11 +201,28 @@ def start_fork_server() -> None:
         LocalProcesses(1, "mnist")._start_server()
 
 
-if __name__ == "__main__":
-    asked = fork_for_each(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
-    if asked == "unseen":
-        from unseen.__main__ import main
+def run_to_the_end(module: str) -> None:
+    """Run a module and exit as Python does, but leave all that was imported to the system.
 
-        main()
-    else:
-        runpy.run_module(asked, run_name="__main__", alter_sys=True)
+    Taking it apart would be most of what a short command does.
+    """
+    code: object = 0
+    try:
+        if module == "unseen":
+            import_module("unseen.__main__").main()
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code if isinstance(code, int) else 1)
+
+
+if __name__ == "__main__":
+    run_to_the_end(fork_for_each(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]))

@@ -22,7 +22,7 @@ from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput
 from unseen.problem.ink import PictureError
 from unseen.problem.pictures import SymbolShape, prepare
-from unseen.problem.symbols import mnist
+from unseen.problem.symbols import load_symbols
 from unseen.views.words import format_percent
 
 PAIR = SymbolShape(length=2, height=28, width=28, is_mnist_like=True)
@@ -114,7 +114,7 @@ def as_text(values: np.ndarray) -> str:
 
 def panels_of(length: int, count: int) -> tuple[np.ndarray, list[list[str]]]:
     """Pictures of MNIST's test digits side by side, and their panels as text."""
-    images = mnist().test.images[RNG.integers(0, 10_000, (count, length))]
+    images = load_symbols("mnist").test.images[RNG.integers(0, 10_000, (count, length))]
     pictures = np.concatenate(list(images.swapaxes(0, 1)), axis=2)
     return pictures, [[as_text(each) for each in some] for some in images]
 
@@ -246,7 +246,7 @@ def test_printed_digits_are_answered_too(ask):
 
 def written(*digits: int, which: int, apart: int = 0, pen_lifted: bool = False) -> np.ndarray:
     """Test digits side by side, dark on light, with these many pixels between their ink."""
-    bank = mnist().test
+    bank = load_symbols("mnist").test
     images = [bank.images[bank.pools[digit][which]] for digit in digits]
     inks = [each[:, (each > 127).any(axis=0)] for each in images]
     if pen_lifted:  # a line of the paper is left out, and the digit is in two pieces
