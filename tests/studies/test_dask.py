@@ -1,18 +1,16 @@
 """A real scheduler and two real workers, as processes on loopback."""
 
 import os
-import signal
 import socket
-import subprocess
-import sys
 import time
-from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 import pytest
-from conftest import unseen
 from processes import wait_until_dead
+from warm_start import WarmProcess, WarmStart
 
 from unseen.cli import command
 from unseen.errors import UnseenError
@@ -22,7 +20,7 @@ from unseen.experiments.worker import complete_fold
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, plan_study, sweep
 
-pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(not find_spec("distributed"), reason="needs Dask")
 
 STUDY = """\
 preset = "fast"
@@ -45,19 +43,23 @@ def wait_until(holds, seconds=120):
         time.sleep(0.05)
 
 
+@cache
+def warm_dask() -> WarmStart:
+    """Starts schedulers, workers and clients: some twenty of them, and each has a lot to import."""
+    commands = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker")
+    return WarmStart(os.environ | {"COLUMNS": "100"}, ("unseen.commands.sweep", *commands))
+
+
 class Cluster:
     """A scheduler and workers; `shared` says whether workers see the folder of the client."""
 
     def __init__(self, folder: Path, *, workers: int = 2) -> None:
         self.folder, self.count, self.port = folder, workers, free_port()
         self.address = f"tcp://127.0.0.1:{self.port}"
-        self.processes: list[subprocess.Popen] = []
+        self.processes: list[WarmProcess] = []
 
-    def start(self, *words: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", "dask", *words]
-        log = (self.folder / "dask.log").open("ab")
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
-        log.close()
+    def start(self, *words: str) -> WarmProcess:
+        process = warm_dask().start([*words], self.folder, "dask")
         self.processes.append(process)
         return process
 
@@ -71,7 +73,7 @@ class Cluster:
         with socket.socket() as caller:
             return caller.connect_ex(("127.0.0.1", self.port)) == 0
 
-    def start_worker(self) -> subprocess.Popen:
+    def start_worker(self) -> WarmProcess:
         words = ("--nthreads", "1", "--no-dashboard", "--no-nanny", "--host", "127.0.0.1")
         return self.start("worker", self.address, *words)
 
@@ -88,9 +90,8 @@ class Cluster:
             for child in psutil.Process(process.pid).children(recursive=True)
         }
         for process in self.processes:
-            with suppress(ProcessLookupError):
+            with process:
                 process.kill()
-            process.wait()
         wait_until_dead(family)  # no fold outlives its worker
 
 
@@ -262,13 +263,10 @@ def sweep_until_killed(tmp_path: Path, address: str, epochs: int):
     """Kill a client whose folds have begun; the plan of its study, once no fold is held."""
     plan = planned(tmp_path, "runs", epochs)
     command = ("sweep", "mine.toml", "--engine", "dask", "--address", address)
-    client = subprocess.Popen(
-        [sys.executable, "-m", "unseen", *command], cwd=tmp_path, stderr=subprocess.DEVNULL
-    )
     folds = [(folder, fold) for folder in plan.runs for fold in (1, 2)]
-    wait_until(lambda: all([*folder.measurements(fold).read()] for folder, fold in folds))
-    os.kill(client.pid, signal.SIGKILL)
-    client.wait()
+    with warm_dask().start([*command], tmp_path) as client:
+        wait_until(lambda: all([*folder.measurements(fold).read()] for folder, fold in folds))
+        client.kill()
     wait_until(lambda: not any(folder.is_held(fold) for folder, fold in folds))
     return plan, command
 
@@ -280,7 +278,7 @@ def test_no_fold_keeps_running_for_a_client_that_is_gone(tmp_path, local_content
         assert len(plan_study(plan.study, tmp_path / "runs").missing) == 2
         # so few may end before they are stopped; the same command finishes them either way
         plan, command = sweep_until_killed(tmp_path, cluster.address, epochs=12)
-        ended = unseen(*command, cwd=tmp_path)
+        ended = warm_dask().run([*command], tmp_path, seconds=240)
         assert ended.returncode == 0, ended.stderr
         assert "2 workers, all share the disk" in ended.stderr
     assert contents(plan) == local_contents(12)
