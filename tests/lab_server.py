@@ -5,7 +5,6 @@ import os
 import re
 import select
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from processes import wait_until_dead
 from unseen.lab.lab import Lab
 from unseen.lab.offers import Offer
 from unseen.lab.safety import Door
+from unseen.lab.serve import find_address
 from unseen.lab.server import create_app
 from unseen.lab.state import Trainings
 
@@ -109,7 +109,9 @@ def served_lab(runs: Path, host: str = "127.0.0.1", token: str | None = None) ->
     async def nothing(self: Trainings) -> None:
         pass
 
-    with socket.create_server(("127.0.0.1", 0)) as bound, pytest.MonkeyPatch.context() as patch:
+    (bound,) = find_address(None, 0).sockets  # as the command has it: small answers go at once
+    bound.listen()
+    with bound, pytest.MonkeyPatch.context() as patch:
         patch.setattr(Trainings, "warm_up", nothing)
         door = Door(host, bound.getsockname()[1], token)
         app = create_app(Lab(runs, Offer()), door, pytest.fail)

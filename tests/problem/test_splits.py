@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import KFold
 from tests_tables import DIGITS, table
 
 from unseen.errors import UnseenError
@@ -46,6 +45,8 @@ def test_the_first_fold_is_the_notebooks():
 
 @given(st.integers(0, 2**32 - 1), st.integers(4, 11), st.integers(2, 3))
 def test_folds_are_those_of_scikit_learn(seed, symbols, length):
+    from sklearn.model_selection import KFold  # seconds, which only this test needs
+
     problem = table(tuple(range(symbols)), length)
     theirs = KFold(n_splits=10, shuffle=True, random_state=seed).split(problem.digits)
     ours = split_folds("random", problem, seed)
