@@ -83,7 +83,9 @@ def test_a_run_that_is_removed_while_it_runs_is_gone_not_damaged(tmp_path):
 
 FAILING_SCRIPT = """
 import sys, unseen
-experiment = unseen.PRESETS["fast"]().vary(symbols=sys.argv[1], epochs=100_000, samples=6)
+experiment = unseen.PRESETS["fast"]().vary(
+    symbols=sys.argv[1], epochs=100_000, samples=6, watched_samples=20
+)
 events = unseen.session(experiment, [1], sys.argv[2])
 for event in events:
     if isinstance(event, unseen.experiments.events.Progressed):
@@ -333,7 +335,7 @@ def test_a_script_without_a_guard_does_not_start_itself_again(tmp_path: Path):
 def test_the_example_of_the_package_runs(tmp_path: Path):
     example = "\n".join(line[4:] for line in unseen.__doc__.splitlines() if line.startswith("    "))
     assert 'unseen.run("fast"' in example
-    small = example.replace("samples=100", "samples=2, test_samples=2")
+    small = example.replace("samples=100", "samples=2, test_samples=2, watched_samples=20")
     ended = subprocess.run(
         [sys.executable, "-c", small], cwd=tmp_path, capture_output=True, text=True, check=True
     )

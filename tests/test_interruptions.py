@@ -243,7 +243,8 @@ def test_two_processes_share_a_run(tmp_path: Path, undisturbed: dict):
 
 
 def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path):
-    options = ["--samples", "2", "--test-samples", "2", "--folds", "1-2"]
+    options = ["--samples", "2", "--test-samples", "2", "--watched-samples", "20"]
+    options += ["--folds", "1-2"]
     run = RunFolder(tmp_path / run_json("--no-report", *options, cwd=tmp_path)["run"])
     run.discard(1)
     with run.hold(1) as held:

@@ -29,7 +29,8 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
 
 CELL = """
 import unseen
-run = unseen.run("fast", symbols="symbols", epochs=40, samples=6, test_samples=4, folds=[1])
+small = {"symbols": "symbols", "samples": 6, "test_samples": 4, "watched_samples": 20}
+run = unseen.run("fast", epochs=40, folds=[1], **small)
 assert [result.fold for result in run.results] == [1]
 """
 

@@ -289,7 +289,8 @@ def test_a_network_trained_on_a_random_table_gets_nothing_unseen(tmp_path: Path)
     symbols = write_symbols(tmp_path / "symbols")
     document = run_json(
         "--operation", "table:1", "--symbols", symbols, "--folds", "1-6", "--samples", "10",
-        "--test-samples", "10", "--epochs", "2", "--no-report", "--quiet", cwd=tmp_path,
+        "--test-samples", "10", "--watched-samples", "20", "--epochs", "2", "--no-report",
+        "--quiet", cwd=tmp_path,
     )  # fmt: skip
     insight = document["insight"]
     assert insight["headline"] == "No"
