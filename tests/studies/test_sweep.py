@@ -3,8 +3,6 @@ import io
 import math
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import Future
 from dataclasses import replace
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from conftest import warm_start
 from fake_engine import FakeEngine, made_up_result
 from made_up_runs import made_up_run
 from rich.console import Console
@@ -274,8 +273,7 @@ def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_study_that_is_stopped_says_so_and_leaves_nothing_running(tmp_path, number, code):
     (tmp_path / "mine.toml").write_text(SMALL + "epochs = 1000\nfolds = '1-2'\n")
-    command = [sys.executable, "-m", "unseen", "sweep", "mine.toml"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as study:
+    with warm_start().start(["sweep", "mine.toml"], tmp_path) as study:
         while not [*tmp_path.glob("runs/*/folds/*/progress.json")]:
             time.sleep(0.05)
         family = psutil.Process(study.pid).children(recursive=True)
