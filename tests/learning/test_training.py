@@ -79,7 +79,7 @@ def test_the_loop_learns(scale_answers, most):
 def test_a_checkpoint_goes_on_with_the_same_bits(model, optimizer):
     """The paper's network has dropout, so this holds its random streams to account as well."""
     samples, streams = some_samples(1), Streams(0, 1)
-    training = settings(model=model, epochs=3, optimizer=optimizer)
+    training = settings(model=model, epochs=2, optimizer=optimizer)
     whole = trained(training, samples, streams)
     cut = start_training(training, samples, streams, CPU)
     steps = train(cut, lambda _: samples, training, streams, CPU)
