@@ -1,9 +1,9 @@
 import io
 import sys
-from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
+from fake_engine import FakeEngine
 from rich.console import Console
 
 from unseen.experiments.events import Ended, FoldDone, Measured, Note, Progressed, Started
@@ -95,11 +95,11 @@ def test_a_listener_that_fails_closes_the_session():
 )
 def test_what_a_network_can_express_is_said_where_answers_are_no_sums(tmp_path, settings, said):
     tiny = fast().vary(samples=1, test_samples=1, **settings)
-    lines = []
-    with closing(session(tiny, [1], tmp_path, jobs=1)) as events:
-        for event in events:
-            if isinstance(event, Note):
-                lines += [text for text, _ in format_note(event) if text.startswith("What ")]
-            if isinstance(event, Progressed | Ended):
-                break
+    lines = [
+        text
+        for event in session(tiny, [1], tmp_path, FakeEngine())
+        if isinstance(event, Note)
+        for text, _ in format_note(event)
+        if text.startswith("What ")
+    ]
     assert [line[: len(words)] for line, words in zip(lines, said, strict=True)] == said
