@@ -91,7 +91,7 @@ def workers_of(parent: psutil.Process) -> list[psutil.Process]:
 
 
 def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undisturbed: dict):
-    with start_cold("--quiet", cwd=tmp_path) as process:
+    with start_cold("--quiet", "--jobs", "2", cwd=tmp_path) as process:
         family = []
         wait_for(lambda: is_done(tmp_path, 1) and epochs_saved(tmp_path, 3) >= 2)
         family = psutil.Process(process.pid).children(recursive=True)
