@@ -52,7 +52,7 @@ def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradict
         network = LatentSymbols(2, nn.Identity(), views=None)
         symbols = torch.tensor([0, 1, 2, symbol_of_3])[pairs]
         logits = 20 * functional.one_hot(symbols, ALPHABET).float()
-        network._symbols = lambda _, logits=logits: logits.log_softmax(-1)  # type: ignore[method-assign]
+        network._views = lambda _, logits=logits: logits.log_softmax(-1)  # type: ignore[method-assign]
         table = torch.zeros(ALPHABET, ALPHABET)
         table[symbols[:, 0], symbols[:, 1]] = pairs.sum(dim=1).float()
         network.table.data = table.flatten() / GAIN
@@ -88,3 +88,51 @@ def test_what_its_table_cannot_hold_is_refused_before_anything_is_written(tmp_pa
     with pytest.raises(UnseenError, match="up to 3 symbols, and these are 4"):
         unseen.run(small("latent", length=4, samples=2, test_samples=2), folds=1, runs_dir=tmp_path)
     assert not [*tmp_path.iterdir()]
+
+
+def test_places_are_drawn_to_sure_views_that_no_other_place_looks_at() -> None:
+    network = LatentSymbols(2, nn.Identity(), views=3)
+    sure = 9 * functional.one_hot(torch.tensor([0, 1]), ALPHABET).float()
+    # what is seen in the middle is unsure
+    views = torch.stack([sure[0], torch.zeros(ALPHABET), sure[1]]).log_softmax(-1).unsqueeze(0)
+    costs = []
+    for looks in ([0, 2], [0, 1], [0, 0]):
+        network.places.data = (
+            9 * functional.one_hot(torch.tensor(looks), 3).float().flatten() / GAIN
+        )
+        costs.append(float(network._astray(views).detach()))
+    apart, unsure, same = costs
+    assert apart + 1 < unsure
+    assert apart + 0.9 < same
+    network._astray(views.requires_grad_()).backward()
+    assert views.grad is None, "the encoder is not asked to be sure"
+
+
+def test_widths_follow_the_errors_where_places_are_to_be_found() -> None:
+    """Without a step of the optimiser, whose steps fade before the widths are narrow enough."""
+    network = MODELS["latent-blind"].build(2, 28, 56)
+    assert isinstance(network, LatentSymbols)
+    pictures, widths = torch.rand(8, 1, 28, 56), [float(network._widths()[0])]
+    network.table.data.fill_(1 / GAIN)
+    for answer in (1.0, 9.0):
+        for _ in range(50):
+            network.likelihood_loss(pictures, torch.full((8,), answer), squared=False)
+        widths.append(float(network._widths()[0]))
+    assert widths[1] < 0.92 * widths[0]
+    assert widths[2] > 1.05 * widths[1]
+
+
+def test_entries_that_nothing_has_filled_in_follow_the_rule_while_training_goes_on() -> None:
+    network = LatentSymbols(2, nn.Identity(), views=3)
+    values = torch.linspace(-1, 1, ALPHABET)
+    sums = values.unsqueeze(0) + values.unsqueeze(1)
+    table = sums.clone()
+    table[1, 2] = 5.0  # never seen
+    network.counts.fill_(0.004)
+    network.counts[1, 2] = 1e-9
+    network.table.data = table.flatten() / GAIN
+    network.end_epoch(is_last=True)
+    assert torch.equal(network.table.detach(), table.flatten() / GAIN), "the end is too late"
+    network.end_epoch(is_last=False)
+    assert network.is_explained
+    assert torch.allclose(GAIN * network.table.view_as(sums), sums, atol=0.02)

@@ -25,6 +25,9 @@ GAIN = 5.0
 BALANCE = 1.0  # weight of the entropy of the symbols' use, so that none is forgotten early
 MEMORY = 0.995  # of the running count of combinations, from batch to batch
 LEAST_WIDTH = 0.02  # of the errors around the table, in spreads of the answers
+# The optimiser's steps fade before the widths of a network that has to find its places are narrow
+# enough for a place that says little of the answer. So these follow the errors, a step at a time.
+NARROWING = 0.002  # of a width, at most, in each step
 SETTLED_WIDTH = 0.3  # below which a table is taken for settled
 DOUBTFUL = 0.1  # share of the usual count at which an entry of the table counts half
 
@@ -34,7 +37,8 @@ class LatentSymbols(nn.Module):
 
     The encoder turns a picture into the symbols' logits at a number of views along it. Where it is
     shown panels, each has one view. Where it is shown the whole strip, the network has to find out
-    where the symbols stand: each place is a mixture of views, learnt like everything else.
+    where the symbols stand: each place is a mixture of views, learnt like everything else. It is
+    drawn to views where the encoder is sure what it sees, and away from those of other places.
     """
 
     counts: Tensor
@@ -54,7 +58,7 @@ class LatentSymbols(nn.Module):
         # of the second table: each place weights the values, which all places share
         self.values = nn.Parameter(0.7 * torch.randn(ALPHABET) / GAIN)
         self.weights = nn.Parameter(torch.randn(length) / GAIN)
-        self.log_widths = nn.Parameter(torch.zeros(2))
+        self.log_widths = nn.Parameter(torch.zeros(2), requires_grad=views is None)
         self.register_buffer("counts", torch.full(shape, 1e-6))
         self.register_buffer("rule", torch.zeros(shape))
         self.register_buffer("is_explained", torch.zeros(()))
@@ -71,7 +75,8 @@ class LatentSymbols(nn.Module):
         The likelihoods of both tables are multiplied; the answers are those of the free one.
         Errors around entries are Gaussian with `squared`, else with tails as of Huber's loss.
         """
-        symbols = self._symbols(pictures)  # (n, length, alphabet), log probabilities
+        views = self._views(pictures)
+        symbols = self._in_places(views)  # (n, length, alphabet), log probabilities
         combinations = self._combinations(symbols)
         tables = torch.stack([GAIN * self.table, self._sums()])  # (2, alphabet ** length)
         widths = self._widths()
@@ -86,10 +91,17 @@ class LatentSymbols(nn.Module):
         used = symbols.exp().mean(dim=0)  # (length, alphabet)
         if self.places is None:  # a sign between digits needs few of them
             used = used.mean(dim=0, keepdim=True)
+        else:
+            loss = loss + self._astray(views)
         loss = loss + BALANCE * torch.special.xlogy(used, used).sum(dim=1).mean()
         with torch.no_grad():
-            shares = joint[:, 0].softmax(dim=1).mean(0).view_as(self.counts)
-            self.counts.lerp_(shares, 1 - MEMORY)
+            likely = joint.softmax(dim=2)
+            self.counts.lerp_(likely[:, 0].mean(0).view_as(self.counts), 1 - MEMORY)
+            if self.places is not None:
+                slopes = errors if squared else errors.clamp(-1, 1)
+                # by how much the errors fill the widths; 1 is what makes the answers likeliest
+                filled = (likely * errors * slopes).sum(dim=2).mean(dim=0)
+                self.log_widths.sub_(NARROWING * (1 - filled).clamp(-1, 1))
             predictions = tables[0][combinations.argmax(dim=1)]
         return loss, predictions
 
@@ -105,6 +117,11 @@ class LatentSymbols(nn.Module):
         found = find_rule(table.float().cpu(), evidence.cpu(), effort, by_place=by_place)
         self.rule.copy_(found.table)
         self.is_explained.fill_(found.explains)
+        if self.places is not None and found.explains and not is_last:
+            # A place that begins to read a symbol as another place does meets entries that nothing
+            # has filled in. Far from their answers they are unlikely, and so are not moved.
+            filled_in = torch.lerp(self.rule, table.to(self.rule.device), self._certainty())
+            self.table.detach().copy_(filled_in.flatten() / GAIN)
 
     def _widths(self) -> Tensor:
         """How wide errors around the two tables are, in spreads of the answers."""
@@ -117,17 +134,41 @@ class LatentSymbols(nn.Module):
 
     def _symbols(self, pictures: Tensor) -> Tensor:
         """Log probabilities of the symbols in each place: (n, length, alphabet)."""
+        return self._in_places(self._views(pictures))
+
+    def _views(self, pictures: Tensor) -> Tensor:
+        """Log probabilities of the symbols at each view: (n, views, alphabet)."""
         count, _, height, width = pictures.shape
         if self.places is None:
             side = width // self.length
             panels = pictures.view(count, height, self.length, side).transpose(1, 2)
-            logits = self.encoder(panels.reshape(-1, 1, height, side))
-            symbols: Tensor = logits.float().view(count, self.length, ALPHABET)
-            return symbols.log_softmax(dim=-1)
-        views = self.encoder(pictures).float().flatten(2).transpose(1, 2).log_softmax(dim=-1)
-        places = (GAIN * self.places).view(self.length, -1).log_softmax(dim=-1)
+            logits: Tensor = self.encoder(panels.reshape(-1, 1, height, side))
+            return logits.float().view(count, self.length, ALPHABET).log_softmax(dim=-1)
+        maps: Tensor = self.encoder(pictures)
+        return maps.float().flatten(2).transpose(1, 2).log_softmax(dim=-1)
+
+    def _in_places(self, views: Tensor) -> Tensor:
+        """The symbols of the places, from those at the views that they look at."""
+        if self.places is None:
+            return views
         # (n, 1, views, alphabet) + (length, views, 1)
+        places = self._looks().log_softmax(dim=-1)
         return torch.logsumexp(views.unsqueeze(1) + places.unsqueeze(-1), dim=2)
+
+    def _astray(self, views: Tensor) -> Tensor:
+        """How much places look at views that are unsure, or that other places look at.
+
+        Where one place says most of the answer, all would look there first; and where a symbol is
+        cut off, an encoder learns to read it in another way than elsewhere.
+        """
+        places, views = self._looks().softmax(dim=-1), views.detach()
+        doubt = -(views.exp() * views).sum(dim=-1).mean(dim=0)  # (views,) entropies
+        return (places @ doubt).sum() + torch.triu(places @ places.T, diagonal=1).sum()
+
+    def _looks(self) -> Tensor:
+        """How much each place looks at each view, as logits: (length, views)."""
+        assert self.places is not None
+        return (GAIN * self.places).view(self.length, -1)
 
     def _combinations(self, symbols: Tensor) -> Tensor:
         """Log probabilities of all combinations of symbols: (n, alphabet ** length)."""
