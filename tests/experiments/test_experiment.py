@@ -83,7 +83,7 @@ EARLIER = {
     "751954c3d423": best(),
     "17e03a6bea1b": PRESETS["mean"](), "ba26598d9754": PRESETS["nearest"](),
     "5ae0eb76a094": fast(), "dbed6791bdee": good(),
-    "7ea3bb2963ab": good().vary(model="latent-blind"),
+    "589c1c3dd330": good().vary(model="latent-blind"),
 }  # fmt: skip
 
 
