@@ -257,14 +257,15 @@ told the seen ones, and that a sum has one value for each digit in each place. T
 `fast` begins to compose between 30 and 40 of the 100 pairs, and more than 60 bring it nothing.
 `good` composes from 20 pairs on as well as with 80, but for one split, which fails with 25 pairs
 and every seed, and with 30 pairs and one of three. From 15 pairs it composes on two of three splits
-(with one exception in six networks). On the split with 25 pairs and seed 0, 7s and 8s share a symbol: each is in two of the 25 seen pairs only, so that keeping all
-symbols in use costs less with one for both and two for digits that are seen more often, and once it
-is so, no symbol is free. The same happened with 15 pairs and seed 0 (5 and 6, 5 and 8).
-It needs fewer pairs than settle all sums in this sense, because it reads both places with the same
-symbols, and a symbol is worth the same in both, but for a factor: with 15 seen pairs, a third of
-the unseen sums are settled without that. Nineteen pairs are the fewest that can settle every sum in
-this sense, and eleven where both places share their values but for a factor. So it begins to
-compose within a few pairs of the fewest that could do, and `fast` with about twice as many.
+(with one exception in six networks). On the split with 25 pairs and seed 0, 7s and 8s share a
+symbol: each is in two of the 25 seen pairs only, so that keeping all symbols in use costs less with
+one for both and two for digits that are seen more often, and once it is so, no symbol is free. The
+same happened with 15 pairs and seed 0 (5 and 6, 5 and 8). It needs fewer pairs than settle all sums
+in this sense, because it reads both places with the same symbols, and a symbol is worth the same in
+both, but for a factor: with 15 seen pairs, a third of the unseen sums are settled without that.
+Nineteen pairs are the fewest that can settle every sum in this sense, and eleven where both places
+share their values but for a factor. So it begins to compose within a few pairs of the fewest that
+could do, and `fast` with about twice as many.
 """
 
 # written by hand, from the rows and from `unseen show RUN --json` (quadrants and attribution)
