@@ -23,7 +23,13 @@ from unseen.experiments.measuring import (
     prediction_tables,
     watched_samples,
 )
-from unseen.experiments.posing import fold_samples, pose, quadrant_samples, seen_samples
+from unseen.experiments.posing import (
+    QUADRANT_SHARE,
+    fold_samples,
+    pose,
+    quadrant_samples,
+    seen_samples,
+)
 from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS
 from unseen.learning.models import is_own, parameter_count
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
     from unseen.learning.training import TrainingProgress
 
 TRAIN_SAMPLES = 10_000
+SLOW_QUADRANT_SHARE = QUADRANT_SHARE / 4  # for a model that is slow to answer
 
 # JSON has no NaN: a measure that is not finite is null there
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
@@ -158,9 +165,10 @@ def evaluate_fold(
         name: metric(predictions[metric.combinations], measured[metric.combinations].answers)
         for name, metric in METRICS.items()
     }
+    share = SLOW_QUADRANT_SHARE if is_slow(experiment) else QUADRANT_SHARE
     quadrants = {
         name: measure_group(fitted.answer(samples), samples.answers)
-        for name, samples in quadrant_samples(experiment.problem, streams).items()
+        for name, samples in quadrant_samples(experiment.problem, streams, share).items()
     }
     result = FoldResult(
         fold=streams.fold,
@@ -184,13 +192,19 @@ def evaluate_fold(
 
 def material(answer: Answer, experiment: Experiment, streams: Streams) -> tuple[Any, ...]:
     """What insight asks of a fold beyond its test: mean answers, and tables of answers."""
-    if experiment.training.model == "nearest":  # which takes minutes for these
+    if is_slow(experiment):
         return ()
     posed, each = pose(experiment.problem), experiment.problem.test_samples_per_combination
     samples = len(posed.unseen(streams.fold)) * each
     means = combination_means(answer, posed, streams, samples // 5)
     predictions = table_predictions(experiment.problem)
     return means, *prediction_tables(answer, posed, streams, predictions)
+
+
+def is_slow(experiment: Experiment) -> bool:
+    """Whether the model takes long to answer, so that it is asked little beyond the test."""
+    model = experiment.training.model
+    return model in BASELINES and BASELINES[model].is_slow
 
 
 def table_predictions(problem: Problem) -> int:

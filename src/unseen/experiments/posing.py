@@ -98,11 +98,13 @@ def unseen_samples(problem: Problem, streams: Streams) -> Samples:
     )
 
 
-def quadrant_samples(problem: Problem, streams: Streams) -> dict[str, Samples]:
+def quadrant_samples(
+    problem: Problem, streams: Streams, share: float = QUADRANT_SHARE
+) -> dict[str, Samples]:
     """Fresh draws of seen and of unseen combinations, in train and in test handwriting."""
     posed = pose(problem)
     fold = posed.folds[streams.fold - 1]
-    room = max(20, round(QUADRANT_SHARE * problem.test_samples_per_combination * len(fold.unseen)))
+    room = max(20, round(share * problem.test_samples_per_combination * len(fold.unseen)))
     quadrants = {}
     for combinations, rows in (("seen", fold.seen), ("unseen", fold.unseen)):
         for handwriting, half in (("train", posed.bank.train), ("test", posed.bank.test)):

@@ -8,7 +8,8 @@ the sum of what was left out in each place, no other sample can be nearer. Other
 are taken.
 
 Which images are near is known from lower bounds of all distances: projected on some orthonormal
-directions, images only come nearer. Samples whose bounds do not rule them out are measured pixel
+directions, images only come nearer; what is left of two images is at least as far apart as its
+lengths differ. Samples whose bounds do not rule them out are measured pixel
 by pixel in whole numbers, so the answer is exact.
 """
 
@@ -67,11 +68,17 @@ class NearestSample:
         self.largest_square = len(self.places) * float(squares.max())
 
     def features(self, images: Bytes) -> Tensor:
-        """Images along the principal directions, where they are no farther apart: (n, k)."""
-        parts = [
-            (as_rows(images[batch]) - self.mean) @ self.directions
-            for batch in batches(len(images), IMAGES_AT_ONCE)
-        ]
+        """Images along the principal directions, and the length of the rest: (n, k + 1).
+
+        No two images are farther apart there than they are.
+        """
+        parts = []
+        for batch in batches(len(images), IMAGES_AT_ONCE):
+            rows = as_rows(images[batch]) - self.mean
+            along = rows @ self.directions
+            # not from squared lengths: where little is left, their difference is mostly rounding
+            rest = torch.addmm(rows, along, self.directions.T, alpha=-1)
+            parts.append(torch.cat([along, rest.norm(dim=1, keepdim=True)], dim=1))
         return torch.cat(parts)
 
     def __call__(self, samples: Samples) -> Indices:
@@ -82,8 +89,10 @@ class NearestSample:
         order = unknown[np.lexsort((samples.images[unknown, 0], samples.combinations[unknown]))]
         columns = sum(len(place.counts) for place in self.places)
         size = min(MOST_QUERIES, max(1, MOST_BOUNDS // columns))
+        queries = None
         for batch in batches(len(order), size):
-            found[order[batch]] = Queries(self, samples.some(order[batch])).nearest()
+            queries = Queries(self, samples.some(order[batch]), queries)
+            found[order[batch]] = queries.nearest()
         return found
 
 
@@ -133,11 +142,13 @@ class Place:
 class Queries:
     """Some samples whose nearest remembered ones are looked for together.
 
-    Bounds are whole numbers of the memory's unit, rounded down.
+    Bounds are whole numbers of the memory's unit, rounded down. Those of images that the queries
+    before had too are taken over.
     """
 
-    def __init__(self, memory: NearestSample, samples: Samples) -> None:
+    def __init__(self, memory: NearestSample, samples: Samples, before: "Queries | None") -> None:
         self.memory, self.places = memory, memory.places
+        self.used: list[Indices] = []  # by place: images, by their numbers among all symbols
         self.images: list[Bytes] = []  # by place
         self.rows: list[Indices] = []  # by place: which of its images each query has
         self.bounds: list[Bytes] = []  # by place: (images, columns)
@@ -149,7 +160,14 @@ class Queries:
             features = memory.features(images)
             squares = features.square().sum(1, keepdim=True)
             factors = torch.cat([features, squares, torch.ones_like(squares)], dim=1)
-            bounds = whole_units(factors / memory.unit, place.factors)
+            bounds = np.empty((len(used), len(place.counts)), np.uint8)
+            is_new = np.ones(len(used), np.bool_)
+            if before is not None:
+                _, ours, theirs = np.intersect1d(used, before.used[at], True, return_indices=True)
+                bounds[ours] = before.bounds[at][theirs]
+                is_new[ours] = False
+            bounds[is_new] = whole_units(factors[is_new] / memory.unit, place.factors)
+            self.used.append(used)
             self.images.append(images)
             self.rows.append(rows)
             self.bounds.append(bounds)
