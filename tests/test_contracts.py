@@ -1,5 +1,6 @@
 """What every registered part must keep: it runs, with the defaults and beside every other part."""
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -10,6 +11,7 @@ from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
 from unseen.experiments.posing import pose
 from unseen.experiments.presets import PRESETS, fast
+from unseen.learning import rules
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import MODELS
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
@@ -31,6 +33,7 @@ PARTS = {
     "length": [2, 3],
     "unseen": [None, 5],
 }
+BRIEF = ((4, 20),)  # rules at a time, steps
 CHOOSES_ITSELF = ("answer", "position", "diagonal")
 
 
@@ -63,10 +66,18 @@ def met(choice, left):
     return sum({*pair} <= {*choice.items()} for pair in left)
 
 
+@pytest.fixture(autouse=True)
+def brief_rules(monkeypatch):
+    """Rules that are hardly looked for: so few samples have none to find."""
+    for kind in ("SUM", "SQUARED", "CURVED", "CURVED_FROM_MANY_STARTS", "SWITCHED"):
+        monkeypatch.setattr(rules, kind, replace(getattr(rules, kind), stages=BRIEF))
+    monkeypatch.setattr(rules, "REFITTED", (20, 20))
+
+
 def vary(choice):
     choice = dict(choice)
     training = {"model": choice.pop("model")} if "model" in choice else {}
-    few = {"samples": 1, "test_samples": 1}
+    few = {"samples": 1, "test_samples": 1, "batch_size": 256}
     is_large = choice.get("length") == 3 or "paper" in training.get("model", "")
     return TINY.vary(**choice | (few if is_large else {}), **training)
 

@@ -242,8 +242,8 @@ def test_two_processes_share_a_run(tmp_path: Path, undisturbed: dict):
         assert done | left == {1, 2, 3}
 
 
-def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path):
-    options = ["--samples", "2", "--test-samples", "2", "--watched-samples", "20"]
+def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path, symbols: Path):
+    options = ["mean", "--symbols", str(symbols), "--samples", "2", "--test-samples", "2"]
     options += ["--folds", "1-2"]
     run = RunFolder(tmp_path / run_json("--no-report", *options, cwd=tmp_path)["run"])
     run.discard(1)
