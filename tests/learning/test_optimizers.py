@@ -1,6 +1,9 @@
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES, adadelta, constant, one_cycle
 
@@ -51,3 +54,23 @@ def test_one_cycle_rises_and_then_falls_to_nothing():
     assert rates[: peak + 1] == sorted(rates[: peak + 1])
     assert rates[peak:] == sorted(rates[peak:], reverse=True)
     assert rates[-1] == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "torchs"),
+    [
+        ("sgd", partial(torch.optim.SGD, momentum=0.9, nesterov=True)),
+        ("adamw", torch.optim.AdamW),
+    ],
+)
+def test_steps_are_those_of_torch(name, torchs):
+    """Written anew only because making one of torch's loads its compiler, which takes seconds."""
+    generator = torch.Generator().manual_seed(3)
+    ours, theirs = (nn.Parameter(torch.arange(12.0).view(3, 4)) for _ in range(2))
+    optimizers = OPTIMIZERS[name]([ours], 0.01), torchs([theirs], lr=0.01)
+    for _ in range(30):
+        ours.grad = torch.randn(3, 4, generator=generator)
+        theirs.grad = ours.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)

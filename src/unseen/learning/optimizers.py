@@ -9,35 +9,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import nn
 
-    from unseen.learning.stepwise import Optimizer
+    from unseen.learning.stepwise import Stepwise
 
 
-def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
+def adadelta(parameters: Iterable[nn.Parameter], learning_rate: float) -> Stepwise:
     """Zeiler's ADADELTA with the rho and epsilon of the authors' notebook."""
     from unseen.learning.stepwise import Stepwise, adadelta_step
 
     return Stepwise(parameters, learning_rate, adadelta_step)
 
 
-def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
+def adamw(parameters: Iterable[nn.Parameter], learning_rate: float) -> Stepwise:
     """Adam with decoupled weight decay."""
-    from torch import optim
+    from unseen.learning.stepwise import Stepwise, adamw_step
 
-    return optim.AdamW(parameters, lr=learning_rate, fused=True)
+    return Stepwise(parameters, learning_rate, adamw_step)
 
 
-def muon(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
+def muon(parameters: Iterable[nn.Parameter], learning_rate: float) -> Stepwise:
     """Momentum made orthogonal: learns most from each sample, for a little more time a step."""
     from unseen.learning.stepwise import Stepwise, muon_or_adam_step
 
     return Stepwise(parameters, learning_rate, muon_or_adam_step)
 
 
-def sgd(parameters: Iterable[nn.Parameter], learning_rate: float) -> Optimizer:
+def sgd(parameters: Iterable[nn.Parameter], learning_rate: float) -> Stepwise:
     """Stochastic gradient descent with Nesterov's momentum."""
-    from torch import optim
+    from unseen.learning.stepwise import Stepwise, sgd_step
 
-    return optim.SGD(parameters, lr=learning_rate, momentum=0.9, nesterov=True)
+    return Stepwise(parameters, learning_rate, sgd_step)
 
 
 def constant(progress: float) -> float:
@@ -57,7 +57,7 @@ def _cosine_rise(share: float) -> float:
     return 0.5 - 0.5 * math.cos(math.pi * share)
 
 
-OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Optimizer]] = {
+OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], Stepwise]] = {
     optimizer.__name__: optimizer for optimizer in (adadelta, adamw, muon, sgd)
 }
 SCHEDULES: dict[str, Callable[[float], float]] = {"constant": constant, "one-cycle": one_cycle}

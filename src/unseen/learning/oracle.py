@@ -20,7 +20,7 @@ from unseen.learning.distortion import distort
 from unseen.learning.evaluation import EVALUATION_BATCH, to_input
 from unseen.learning.models import DEEP_EYES, symbol_encoder
 from unseen.learning.optimizers import muon, one_cycle
-from unseen.learning.stepwise import Optimizer
+from unseen.learning.stepwise import Stepwise
 from unseen.learning.training import seeded, set_learning_rate
 from unseen.locks import FOREVER, locked
 from unseen.problem.randomness import Streams
@@ -76,7 +76,7 @@ def fit_oracle(
         height, width = symbols.images.shape[1:]
         streams = Streams(seed, fold=0)
 
-        def start() -> tuple[nn.Module, Optimizer]:
+        def start() -> tuple[nn.Module, Stepwise]:
             with seeded(streams.integer("oracle"), CPU):
                 classifier = symbol_encoder(height, width, len(labels), DEEP_EYES)
             return classifier, muon(classifier.parameters(), RATE)

@@ -1,4 +1,4 @@
-"""Optimisers that step one parameter at a time: ADADELTA, and Muon (K. Jordan and others, 2024)."""
+"""Optimisers that step one parameter at a time; Muon is of K. Jordan and others, 2024."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,6 +14,8 @@ RHO, EPSILON = 0.95, 1e-8  # ADADELTA's, of the authors' notebook
 # the last. That takes two thirds of the time of torch's own, and no copies as large as the network.
 STEPPED_AT_ONCE = 2**18
 
+MOMENTUM = 0.9
+DECAY = 0.01  # AdamW's, of the weights, times the learning rate
 # of the quintic that Jordan found to pull all singular values to about 1 in a few rounds
 QUINTIC = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
@@ -56,9 +58,6 @@ class Stepwise:
         self.states, self.param_groups[0]["lr"] = saved["states"], saved["lr"]
 
 
-Optimizer = torch.optim.Optimizer | Stepwise
-
-
 def adadelta_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
     """ADADELTA (M. Zeiler, 2012); the two running means of squares are kept with epsilon added."""
     if not state:
@@ -92,8 +91,8 @@ def muon_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) ->
     """Nesterov's momentum, made orthogonal; scaled so that tall matrices move as wide ones do."""
     if not state:
         state["momentum"] = torch.zeros_like(parameter)
-    momentum = state["momentum"].mul_(0.9).add_(gradient)
-    matrix = gradient.add(momentum, alpha=0.9).flatten(1)
+    momentum = state["momentum"].mul_(MOMENTUM).add_(gradient)
+    matrix = gradient.add(momentum, alpha=MOMENTUM).flatten(1)
     rows, columns = matrix.shape
     rate *= max(1, rows / columns) ** 0.5
     parameter.sub_(orthogonal(matrix).view(parameter.shape), alpha=rate)
@@ -111,13 +110,29 @@ def orthogonal(matrix: Tensor) -> Tensor:
     return x.T.contiguous() if tall else x
 
 
-def adam_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
-    """Adam with a short memory of squares: training is over in a thousand steps."""
+def sgd_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
+    """Gradient descent with Nesterov's momentum."""
+    if not state:
+        state["momentum"] = torch.zeros_like(parameter)
+    momentum = state["momentum"].mul_(MOMENTUM).add_(gradient)
+    parameter.sub_(gradient.add(momentum, alpha=MOMENTUM), alpha=rate)
+
+
+def adamw_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
+    """Adam with decoupled weight decay."""
+    parameter.mul_(1 - rate * DECAY)
+    adam_step(parameter, gradient, state, rate, memory=0.999)
+
+
+def adam_step(
+    parameter: Tensor, gradient: Tensor, state: State, rate: float, memory: float = 0.99
+) -> None:
+    """Adam; its memory of squares is short, because training is over in a thousand steps."""
     if not state:
         mean, square = torch.zeros_like(parameter), torch.zeros_like(parameter)
         state.update(mean=mean, square=square, steps=0)
     state["steps"] += 1
     mean = state["mean"].lerp_(gradient, 0.1)
-    square = state["square"].lerp_(gradient.square(), 0.01)
-    spread = square.div(1 - 0.99 ** state["steps"]).sqrt_().add_(1e-8)
+    square = state["square"].lerp_(gradient.square(), 1 - memory)
+    spread = square.div(1 - memory ** state["steps"]).sqrt_().add_(1e-8)
     parameter.addcdiv_(mean, spread, value=-rate / (1 - 0.9 ** state["steps"]))

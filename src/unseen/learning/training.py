@@ -21,7 +21,7 @@ from unseen.learning.models import find_network
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
 from unseen.learning.settings import Training
-from unseen.learning.stepwise import Optimizer
+from unseen.learning.stepwise import Stepwise
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures, side_by_side
 
@@ -39,7 +39,7 @@ class TrainingState:
     """
 
     model: RescaledOutput
-    optimizer: Optimizer
+    optimizer: Stepwise
     losses: list[float] = field(default_factory=list)  # of each finished epoch
     seconds: float = 0.0  # spent so far
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
@@ -197,7 +197,7 @@ def training_loss(
     return LOSSES[loss](predictions, answers, model.spread), predictions
 
 
-def set_learning_rate(optimizer: Optimizer, learning_rate: float) -> None:
+def set_learning_rate(optimizer: Stepwise, learning_rate: float) -> None:
     for group in optimizer.param_groups:
         group["lr"] = learning_rate
 
