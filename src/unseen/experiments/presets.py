@@ -124,7 +124,7 @@ PRESETS: dict[str, Preset] = {
     "paper-text": Preset(
         paper_text, "what the paper's text alone says: LeNet-5, ADADELTA, 20 epochs", 570
     ),
-    "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 60),
+    "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 70),
     "best": Preset(best, "the same with a third convolution, which reads better", 150),
     "best-blind": Preset(best_blind, "the same, not told where the symbols stand", 180),
     "mean": Preset(lambda: baseline("mean"), "baseline: always the mean answer", 1),
