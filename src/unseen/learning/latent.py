@@ -117,9 +117,10 @@ class LatentSymbols(nn.Module):
         found = find_rule(table.float().cpu(), evidence.cpu(), effort, by_place=by_place)
         self.rule.copy_(found.table)
         self.is_explained.fill_(found.explains)
-        if self.places is not None and found.explains and not is_last:
+        if self.places is not None and not is_last:
             # A place that begins to read a symbol as another place does meets entries that nothing
-            # has filled in. Far from their answers they are unlikely, and so are not moved.
+            # has filled in. Far from their answers they are unlikely, and so are not moved. The
+            # nearest rule may be wrong about them, but not more than what they began with.
             filled_in = torch.lerp(self.rule, table.to(self.rule.device), self._certainty())
             self.table.detach().copy_(filled_in.flatten() / GAIN)
 
