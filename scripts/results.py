@@ -57,6 +57,19 @@ SECTIONS: dict[str, list[Row]] = {
     "The same, not told where the digits stand": [
         Row(name, f"best-blind{option}") for name, option in OPERATIONS.items()
     ],
+    "Sums from few of the 100 pairs": [
+        *(
+            Row(f"{100 - unseen}", f"best --unseen {unseen} --samples {90_000 // (100 - unseen)}")
+            for unseen in (70, 80, 85)
+        ),
+        *(
+            Row(
+                f"{100 - unseen}, not told where the digits stand",
+                f"best-blind --unseen {unseen} --samples {90_000 // (100 - unseen)}",
+            )
+            for unseen in (50, 70)
+        ),
+    ],
     "Any operation, with a minute a fold": [
         Row(name, f"good{option}") for name, option in OPERATIONS.items()
     ],
