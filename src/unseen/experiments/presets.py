@@ -126,7 +126,7 @@ PRESETS: dict[str, Preset] = {
     ),
     "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 70),
     "best": Preset(best, "the same with a third convolution, which reads better", 150),
-    "best-blind": Preset(best_blind, "the same, not told where the symbols stand", 180),
+    "best-blind": Preset(best_blind, "the same, not told where the symbols stand", 220),
     "mean": Preset(lambda: baseline("mean"), "baseline: always the mean answer", 1),
     "nearest": Preset(
         lambda: baseline("nearest"), "baseline: what a memory of training pictures can do", 15
