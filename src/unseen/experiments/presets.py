@@ -84,7 +84,7 @@ def fast() -> Experiment:
 
 
 def good() -> Experiment:
-    """Most of what there is to get within a minute a fold, for any operation."""
+    """Most of what there is to get in little more than a minute a fold, for any operation."""
     return Experiment(
         name="good",
         problem=Problem(samples_per_combination=1_000, test_samples_per_combination=2_000),

@@ -89,10 +89,7 @@ def muon_or_adam_step(parameter: Tensor, gradient: Tensor, state: State, rate: f
 
 def muon_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
     """Nesterov's momentum, made orthogonal; scaled so that tall matrices move as wide ones do."""
-    if not state:
-        state["momentum"] = torch.zeros_like(parameter)
-    momentum = state["momentum"].mul_(MOMENTUM).add_(gradient)
-    matrix = gradient.add(momentum, alpha=MOMENTUM).flatten(1)
+    matrix = nesterov(gradient, state).flatten(1)
     rows, columns = matrix.shape
     rate *= max(1, rows / columns) ** 0.5
     parameter.sub_(orthogonal(matrix).view(parameter.shape), alpha=rate)
@@ -112,10 +109,15 @@ def orthogonal(matrix: Tensor) -> Tensor:
 
 def sgd_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
     """Gradient descent with Nesterov's momentum."""
+    parameter.sub_(nesterov(gradient, state), alpha=rate)
+
+
+def nesterov(gradient: Tensor, state: State) -> Tensor:
+    """The gradient with Nesterov's momentum, which the state keeps."""
     if not state:
-        state["momentum"] = torch.zeros_like(parameter)
+        state["momentum"] = torch.zeros_like(gradient)
     momentum = state["momentum"].mul_(MOMENTUM).add_(gradient)
-    parameter.sub_(gradient.add(momentum, alpha=MOMENTUM), alpha=rate)
+    return gradient.add(momentum, alpha=MOMENTUM)
 
 
 def adamw_step(parameter: Tensor, gradient: Tensor, state: State, rate: float) -> None:
