@@ -84,7 +84,7 @@ def fast() -> Experiment:
 
 
 def good() -> Experiment:
-    """Most of what there is to get in little more than a minute a fold, for any operation."""
+    """Most of what there is to get in a minute or two a fold, for any operation."""
     return Experiment(
         name="good",
         problem=Problem(samples_per_combination=1_000, test_samples_per_combination=2_000),
@@ -124,7 +124,7 @@ PRESETS: dict[str, Preset] = {
     "paper-text": Preset(
         paper_text, "what the paper's text alone says: LeNet-5, ADADELTA, 20 epochs", 570
     ),
-    "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 70),
+    "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 90),
     "best": Preset(best, "the same with a third convolution, which reads better", 150),
     "best-blind": Preset(best_blind, "the same, not told where the symbols stand", 220),
     "mean": Preset(lambda: baseline("mean"), "baseline: always the mean answer", 1),
