@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# A shell has what it runs in the background ignore Ctrl-C, and children inherit that; what tests
-# start stands for what is started in a terminal.
+# A shell has what it runs in the background ignore Ctrl-C, nohup has it ignore a lost terminal, and
+# children inherit that; what tests start stands for what is started in a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Several tests run at once; threads of theirs that wait for each other would wait in turns.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -59,6 +61,22 @@ def write_symbols(
         write_idx(folder / f"{half}-images-idx3-ubyte", images)
         write_idx(folder / f"{half}-labels-idx1-ubyte", values)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def named_symbols_are_read_once() -> None:
+    """Tests turn from one symbol set to another and back, which no command does."""
+    from unseen.problem.symbols import SYMBOLS
+
+    for name, read in SYMBOLS.items():
+        SYMBOLS[name] = cache(read)
+
+
+@pytest.fixture(autouse=True)
+def environment_is_restored() -> Iterator[None]:
+    """Libraries set variables when a test imports them; commands that follow would start cold."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture

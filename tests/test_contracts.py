@@ -132,7 +132,8 @@ def test_every_optimizer_runs_with_every_schedule(optimizer, schedule):
 def test_every_preset_runs(preset, tmp_path):
     few = write_symbols(tmp_path / "symbols")
     problem = TINY.vary(symbols=str(few)).problem
-    check(PRESETS[preset]().vary(epochs=1, averaged_epochs=0).change(problem=problem))
+    short = PRESETS[preset]().vary(epochs=1, averaged_epochs=0, watched_samples=20)
+    check(short.change(problem=problem))
 
 
 def test_the_cover_covers():

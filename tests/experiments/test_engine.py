@@ -97,6 +97,7 @@ def test_workers_die_with_their_parent(tmp_path: Path, number):
         family = [*psutil.Process(parent.pid).children(recursive=True)]
         assert len(workers) == 2
         parent.send_signal(number)
+        parent.wait(20)
     _, alive = psutil.wait_procs({*workers, *family}, timeout=20)
     assert not alive
 
