@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Several tests run at once; threads of theirs that wait for each other would wait in turns.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# Tests start hundreds of processes, which would compile the sources each time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 SMALL = [
     *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--watched-samples", "20"),
@@ -139,6 +143,18 @@ def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     parts.ADDED.clear()
     unseen.pose.cache_clear()
     unseen.load_symbols.cache_clear()
+
+
+@pytest.fixture
+def short_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules that are looked for in a third of the steps: easy ones are found all the same."""
+    from unseen.learning import rules
+
+    for name in ("SUM", "SQUARED", "CURVED", "SWITCHED"):
+        kind = getattr(rules, name)
+        stages = tuple((at_once, steps // 3) for at_once, steps in kind.stages)
+        monkeypatch.setattr(rules, name, replace(kind, stages=stages))
+    monkeypatch.setattr(rules, "REFITTED", (100, 100))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from conftest import warm_start
 
 from unseen.errors import UnseenError
 from unseen.experiments.engine import LocalProcesses, WorkerDiedError
@@ -74,27 +75,15 @@ def test_stopping_kills_what_is_under_way():
     assert waiting.cancelled()
 
 
-PARENT = """
-import time
-from unseen.experiments.engine import LocalProcesses
-if __name__ == "__main__":
-    executor = LocalProcesses(2)
-    tasks = [executor.submit(time.sleep, 60) for _ in range(2)]
-    while len(executor._processes) < 2:
-        time.sleep(0.01)
-    print(*(process.pid for process in executor._processes), flush=True)
-    time.sleep(60)
-"""
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_workers_die_with_their_parent(tmp_path: Path, number):
-    script = tmp_path / "parent.py"
-    script.write_text(PARENT)
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        workers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
+    with warm_start().start([], tmp_path, "parent_of_workers") as parent:
+        while not (said := tmp_path / "workers").exists():
+            assert parent.poll() is None
+            time.sleep(0.01)
+        workers = [psutil.Process(int(pid)) for pid in said.read_text().split()]
         family = [*psutil.Process(parent.pid).children(recursive=True)]
+        assert {*workers} <= {*family}
         assert len(workers) == 2
         parent.send_signal(number)
         parent.wait(20)

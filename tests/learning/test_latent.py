@@ -22,6 +22,7 @@ def small(model: str, **settings: object):  # type: ignore[no-untyped-def]
     return PRESETS["good"]().vary(**few | easy | settings)
 
 
+@pytest.mark.usefixtures("short_rules")
 def test_a_corner_that_is_never_seen_follows_from_the_rest() -> None:
     """7, 8 and 9 never stand together: larger answers than all that were seen."""
     easy = {"symbols": "printed", "samples": 50, "batch_size": 16}
@@ -29,6 +30,7 @@ def test_a_corner_that_is_never_seen_follows_from_the_rest() -> None:
     assert outcome.result.measures["rounded"] > 0.8
 
 
+@pytest.mark.usefixtures("short_rules")
 def test_it_finds_out_where_the_digits_stand_and_which_is_the_larger() -> None:
     outcome = run_fold(small("latent-blind", operation="max(a, b)"), fold=1)
     assert outcome.result.measures["rounded"] > 0.8
@@ -123,6 +125,7 @@ def test_widths_follow_the_errors_where_places_are_to_be_found() -> None:
     assert widths[2] > 1.05 * widths[1]
 
 
+@pytest.mark.usefixtures("short_rules")
 def test_entries_that_nothing_has_filled_in_follow_the_rule_while_training_goes_on() -> None:
     network = LatentSymbols(2, nn.Identity(), views=3)
     values = torch.linspace(-1, 1, ALPHABET)

@@ -9,6 +9,8 @@ from torch import Tensor
 from unseen.learning import rules
 from unseen.learning.rules import find_rule
 
+pytestmark = pytest.mark.usefixtures("short_rules")
+
 DIGITS = torch.arange(10.0)
 OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": lambda a, b: a + b,

@@ -110,9 +110,9 @@ def test_weights_are_averaged_over_the_last_epochs_also_across_a_checkpoint():
 
 
 def test_the_papers_recipe_learns():
-    samples = some_samples(per_combination=6)
+    samples = some_samples(per_combination=3)
     training = settings(
-        model="paper", epochs=4, batch_size=24, optimizer="adadelta", learning_rate=1.0,
+        model="paper", epochs=4, batch_size=12, optimizer="adadelta", learning_rate=1.0,
         schedule="constant", scale_answers=False,
     )  # fmt: skip
     losses = trained(training, samples, Streams(0, 1)).losses
