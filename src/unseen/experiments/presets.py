@@ -84,10 +84,10 @@ def fast() -> Experiment:
 
 
 def good() -> Experiment:
-    """Most of what there is to get in a minute or two a fold, for any operation."""
+    """Most of what there is to get in a minute a fold, for any operation."""
     return Experiment(
         name="good",
-        problem=Problem(samples_per_combination=1_000, test_samples_per_combination=2_000),
+        problem=Problem(samples_per_combination=700, test_samples_per_combination=2_000),
         training=Training(
             model="latent",
             epochs=3,
@@ -104,8 +104,8 @@ def good() -> Experiment:
 
 
 def best() -> Experiment:
-    """As `good`, with an encoder that reads better and takes twice as long."""
-    return good().vary(name="best", model="latent-deep")
+    """As `good`, with more samples, and an encoder that reads better and takes twice as long."""
+    return good().vary(name="best", model="latent-deep", samples=1_000)
 
 
 def best_blind() -> Experiment:
@@ -124,7 +124,7 @@ PRESETS: dict[str, Preset] = {
     "paper-text": Preset(
         paper_text, "what the paper's text alone says: LeNet-5, ADADELTA, 20 epochs", 570
     ),
-    "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 90),
+    "good": Preset(good, "any operation: symbols of its own, and the rule that they follow", 70),
     "best": Preset(best, "the same with a third convolution, which reads better", 150),
     "best-blind": Preset(best_blind, "the same, not told where the symbols stand", 220),
     "mean": Preset(lambda: baseline("mean"), "baseline: always the mean answer", 1),
