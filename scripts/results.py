@@ -29,7 +29,7 @@ LONGER = "--length 3 --samples 100 --test-samples 200"
 LONG_TOWERS = "--model towers --epochs 24 --learning-rate 0.008"
 # of `fast` before it had a curved read-out
 LINEAR = "--model lenet5-strided --loss mse"
-LONG_BLIND = "--model lenet5-wide --epochs 18 --learning-rate 0.01"
+LONG_BLIND = "--starts 1 --model lenet5-wide --epochs 18 --learning-rate 0.01"
 OPERATIONS = {
     "add": "",
     "subtract": " --operation subtract",
@@ -351,6 +351,11 @@ def main() -> None:
     parser.add_argument("--write-only", action="store_true", help="run nothing")
     parser.add_argument("--only", default="", help="only rows whose command has this in it")
     parser.add_argument("--folds", help="only these folds, as 1-5")
+    parser.add_argument(
+        "--keep-earlier",
+        action="store_true",
+        help="keep recorded folds of another run: after a change that leaves them as they are",
+    )
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
     options = parser.parse_args()
     for row in dict.fromkeys(row for rows in SECTIONS.values() for row in rows):
@@ -361,7 +366,9 @@ def main() -> None:
             recorded = read_record()  # anew: another process may run other rows
             run = next(iter(folds.values()))["run"]
             before = recorded.get(row.arguments, {})  # of an earlier recipe where the run differs
-            kept = {fold: each for fold, each in before.items() if each["run"] == run}
+            kept = before
+            if not options.keep_earlier:
+                kept = {fold: each for fold, each in before.items() if each["run"] == run}
             write_record(recorded | {row.arguments: kept | folds})
     PAGE.write_text(page(read_record(), figures_by_command()), encoding="utf-8")
 

@@ -25,7 +25,14 @@ def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: 
     assert document.keys() == {"run", "experiment", "folds", "mean", "paper", "insight"}
     assert [fold["fold"] for fold in document["folds"]] == [1, 3, 4]
     for fold in document["folds"]:
-        assert fold.keys() == MEASURES | {"fold", "unseen", "quadrants", "epoch_losses", "curve"}
+        assert fold.keys() == MEASURES | {
+            "fold",
+            "unseen",
+            "quadrants",
+            "epoch_losses",
+            "starts",
+            "curve",
+        }
         assert len(fold["epoch_losses"]) == 1
         assert [point.keys() for point in fold["curve"]] == 10 * [
             {"epochs", "seconds", "seen", "unseen"}

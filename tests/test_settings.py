@@ -23,7 +23,7 @@ OTHERS = {
     "unseen": 7, "samples": 5, "test_samples": 6, "development": True,
     "model": "towers", "epochs": 3, "batch_size": 7, "loss": "mse", "optimizer": "sgd",
     "learning_rate": 0.25, "schedule": "constant", "scale_answers": False, "precision": "bf16",
-    "averaged_epochs": 1, "fresh_draws": True, "distortion": 0.5, "watched_samples": 9,
+    "averaged_epochs": 1, "fresh_draws": True, "distortion": 0.5, "starts": 2, "watched_samples": 9,
     "seed": 4, "device": "cuda", "threads": 2,
 }  # fmt: skip
 

@@ -16,11 +16,14 @@ from unseen.experiments.fold import FoldResult, fold_steps, run_fold
 from unseen.experiments.measuring import shown_samples, watched_samples
 from unseen.experiments.posing import fold_samples, pose
 from unseen.experiments.presets import fast, paper
+from unseen.experiments.run_folder import RunFolder
+from unseen.experiments.worker import complete_fold
 from unseen.learning.evaluation import predict
 from unseen.learning.metrics import METRICS
 from unseen.learning.models import MODELS
 from unseen.learning.modules import RescaledOutput
 from unseen.problem.randomness import Streams
+from unseen.views.tables import footnote
 
 SMALL = fast().vary(samples=6, test_samples=5, watched_samples=20)
 DEVELOPMENT = SMALL.vary(development=True, split_seed=1)
@@ -252,3 +255,20 @@ def test_results_of_this_version_are_what_they_were():
     result = run_fold(SMALL.vary(**adam), 1).result
     assert result.epoch_losses == pytest.approx([16.2906], rel=1e-3)
     assert result.measures["test_mse"] == pytest.approx(17.9025, rel=1e-3)
+
+
+def test_a_fold_that_was_begun_again_says_so_and_has_the_curve_of_its_last_start(tmp_path):
+    """Nothing gets all seen pairs right from so few samples."""
+    experiment = SMALL.vary(starts=2, watched_samples=20)
+    folder = RunFolder.of(experiment, tmp_path)
+    folder.create(experiment)
+    result = complete_fold(folder.path, experiment, 1)
+    assert (result.starts, len(result.epoch_losses)) == (2, 1)
+    assert folder.result(1) == result
+    epochs = [each.epochs for each in folder.measurements(1).read()]
+    assert epochs == sorted({*epochs})
+    assert epochs[-1] == 1
+    once = run_fold(experiment.vary(starts=1), 1).result
+    assert once.starts == 1
+    assert "Fold 1 took 2 starts" in footnote(experiment, [result])
+    assert "starts" not in footnote(experiment, [once])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from unseen.errors import UnseenError
-from unseen.learning.evaluation import EVALUATION_BATCH, predict, to_input
+from unseen.learning.evaluation import EVALUATION_BATCH, predict, to_input, wrong_combinations
 from unseen.learning.metrics import METRICS
 from unseen.learning.modules import RescaledOutput
 from unseen.learning.optimizers import OPTIMIZERS
@@ -31,6 +31,7 @@ def settings(**changes):
         "averaged_epochs": 0,
         "distortion": 0.0,
         "loss": "mse",
+        "starts": 1,
     }
     return SimpleNamespace(**(defaults | changes))
 
@@ -204,3 +205,56 @@ def test_a_network_answers_in_the_answers_scale():
     plain, scaled = RescaledOutput(network)(pictures), RescaledOutput(network, 9.0, 4.0)(pictures)
     assert torch.allclose(scaled, 9 + 4 * plain)
     assert plain.shape == (3,)
+
+
+def judged(monkeypatch, *wrong):
+    """Have each start judged as said, whatever it learnt."""
+    verdicts = iter(wrong)
+    monkeypatch.setattr("unseen.learning.training.wrong_combinations", lambda *_: next(verdicts))
+
+
+def test_training_begins_again_only_while_seen_combinations_come_out_wrong(monkeypatch):
+    samples, streams = some_samples(1), Streams(0, 1)
+    once = trained(settings(), samples, streams)
+    judged(monkeypatch, 0)
+    right = trained(settings(starts=3), samples, streams)
+    assert (right.start, right.wrong) == (1, 0)
+    assert same(weights(right), weights(once))
+    judged(monkeypatch, 7, 0)
+    again = trained(settings(starts=3), samples, streams)
+    assert (again.start, again.wrong, len(again.losses)) == (2, 0, 2)
+    assert not same(weights(again), weights(once))
+
+
+@pytest.mark.parametrize(("wrong", "best"), [((2, 5, 3), 1), ((5, 3, 3), 2), ((5, 4, 1), 3)])
+def test_the_first_start_with_the_fewest_wrong_combinations_is_kept(monkeypatch, wrong, best):
+    samples, streams, training = some_samples(1), Streams(0, 1), settings(epochs=1, starts=3)
+    judged(monkeypatch, *wrong)
+    ends, losses, saved = [], [], []
+    state = start_training(training, samples, streams, CPU)
+    for progress in train(state, lambda _: samples, training, streams, CPU):
+        if progress.epoch_ended:
+            ends.append(weights(state))
+            losses.append([*state.losses])
+            saved.append(state.to_bytes())
+    assert state.start == 3
+    assert state.losses == losses[best - 1]
+    assert same(weights(state), ends[best - 1])
+    for kept, checkpoint in enumerate(saved, start=1):
+        judged(monkeypatch, *wrong[kept:])
+        resumed = trained(training, samples, streams, saved=checkpoint)
+        assert same(weights(resumed), weights(state))
+        assert (resumed.losses, resumed.start) == (state.losses, 3)
+
+
+def test_a_combination_is_wrong_if_the_median_answer_to_its_samples_is(monkeypatch):
+    samples = some_samples(per_combination=3)
+    answers = np.tile(np.float32([9, 0, 9]), 100)
+    monkeypatch.setattr("unseen.learning.evaluation.predict", lambda *_: answers)
+    assert wrong_combinations(None, samples, CPU) == 90  # ten pairs make 9
+    shuffled = samples.some(np.random.default_rng(0).permutation(300))
+    assert wrong_combinations(None, shuffled, CPU) == 90
+    answers[:] = np.nan
+    assert wrong_combinations(None, samples, CPU) == 100
+    monkeypatch.setattr("unseen.learning.evaluation.predict", lambda _, few, __: few.answers)
+    assert wrong_combinations(None, samples, CPU) == 0

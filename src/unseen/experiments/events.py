@@ -52,8 +52,9 @@ class Progressed:
     """A fold has come further."""
 
     fold: int
-    epochs: float  # so far
+    epochs: float  # so far, of this start
     loss: float | None
+    start: int = 1  # above 1 if it was begun again, because seen combinations came out wrong
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class FoldResult(Frozen):
     seconds: float
     epoch_losses: list[Measure]
     parameters: int
+    starts: int = Field(1, ge=1)  # how many trainings; the one with the fewest wrong is this
     quadrants: dict[str, dict[str, Measure]] = Field(default_factory=dict)  # by "seen_train", …
 
     model_config = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
@@ -106,6 +107,7 @@ class FittedModel:
     weights: bytes  # safetensors
     parameters: int = 0
     losses: list[float] = field(default_factory=list)
+    starts: int = 1
     earlier_seconds: float = 0.0  # before a checkpoint that this went on from
 
 
@@ -115,6 +117,7 @@ class BaselineProgress:
 
     epoch_share: float
     epochs_done: int = 0
+    start: int = 1
     loss: float = math.nan
     epoch_ended: bool = False
 
@@ -177,6 +180,7 @@ def evaluate_fold(
         quadrants=quadrants,
         epoch_losses=fitted.losses,
         parameters=fitted.parameters,
+        starts=fitted.starts,
         seconds=0.0,
     )
     arrays = FoldArrays(
@@ -272,6 +276,7 @@ def train_network(
         weights=state.weights(),
         parameters=parameter_count(state.model),
         losses=state.losses,
+        starts=state.start,
         earlier_seconds=earlier_seconds,
     )
 

@@ -56,6 +56,7 @@ class FoldProgress(Frozen):
     epochs_done: Annotated[int, Field(ge=0, le=1_000_000)]
     epoch_share: Annotated[float, Field(ge=0, le=1)]
     loss: float | None
+    start: Annotated[int, Field(ge=1)] = 1
     process: int
     host: str
 
@@ -140,11 +141,14 @@ class FoldFiles:
         except (UnseenError, ValueError, TypeError):
             return None
 
-    def save_progress(self, fold: int, epochs_done: int, epoch_share: float, loss: float) -> None:
+    def save_progress(
+        self, fold: int, epochs_done: int, epoch_share: float, loss: float, start: int = 1
+    ) -> None:
         progress = FoldProgress(
             epochs_done=epochs_done,
             epoch_share=epoch_share,
             loss=loss if math.isfinite(loss) else None,
+            start=start,
             process=os.getpid(),
             host=socket.gethostname(),
         )

@@ -49,7 +49,7 @@ class MeasurementsFile:
         return status.st_mtime_ns, status.st_size
 
     def add(self, measurement: Measurement, *, first: bool) -> None:
-        """Append a line; the first of a process also removes those that it will make again."""
+        """Append a line; the first of a process, or of a start, removes those that it replaces."""
         if first:
             earlier = [each for each in self.read() if each.epochs < measurement.epochs]
             if self.path.is_dir():

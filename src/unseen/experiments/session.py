@@ -232,7 +232,7 @@ class FoldFollower:
         progress = self.folder.progress(self.fold)
         if progress is not None and progress.epochs != self.epochs:
             self.epochs = progress.epochs
-            yield Progressed(self.fold, progress.epochs, progress.loss)
+            yield Progressed(self.fold, progress.epochs, progress.loss, progress.start)
 
 
 def follow_folder(

@@ -40,7 +40,7 @@ def complete_fold(
                 "installed or removed"
             )
         steps = fold_steps(experiment, fold, checkpoint, folder.shared_file)
-        reported, first = -math.inf, True
+        reported, measured = -math.inf, math.inf
         while True:
             try:
                 step = next(steps)
@@ -49,8 +49,10 @@ def complete_fold(
                 folder.save(outcome)
                 return outcome.result
             if step.measurement is not None:
+                # the first of this process, or of another start
+                first = step.measurement.epochs <= measured
                 folder.measurements(fold).add(step.measurement, first=first)
-                first = False
+                measured = step.measurement.epochs
             progress = step.progress
             if not isinstance(progress, BaselineProgress):
                 if keeps_weights_so_far and step.measurement is not None:
@@ -60,5 +62,5 @@ def complete_fold(
             if progress.epoch_ended or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
                 reported = time.monotonic()
                 folder.save_progress(
-                    fold, progress.epochs_done, progress.epoch_share, progress.loss
+                    fold, progress.epochs_done, progress.epoch_share, progress.loss, progress.start
                 )

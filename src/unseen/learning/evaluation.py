@@ -8,10 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from unseen.learning.metrics import rounds_to_answer
 from unseen.problem.samples import Samples, batches, render_pictures
 
 # Large enough to keep a core busy, and no larger than a batch of the paper's training.
 EVALUATION_BATCH = 125
+MEDIAN_OF = 15  # pictures of a combination: some are misread, but seldom half of them
 
 
 def to_input(pictures: NDArray[Any], device: torch.device) -> Tensor:
@@ -29,6 +31,18 @@ def predict_pictures(
 ) -> NDArray[np.float32]:
     """The model's answer to each picture: (n, height, width) grey values -> (n,)."""
     return _answers(model, len(pictures), lambda batch: pictures[batch], device)
+
+
+def wrong_combinations(model: nn.Module, samples: Samples, device: torch.device) -> int:
+    """How many combinations come out wrong: by the median answer to some of their samples."""
+    _, row, counts = np.unique(samples.combinations, return_inverse=True, return_counts=True)
+    by_combination = np.split(np.argsort(row, kind="stable"), np.cumsum(counts)[:-1])
+    some = [rows[:MEDIAN_OF] for rows in by_combination]
+    predictions = predict(model, samples.some(np.concatenate(some)), device)
+    each = np.split(predictions, np.cumsum([len(rows) for rows in some])[:-1])
+    medians = np.asarray([np.median(answers) for answers in each], np.float32)
+    answers = samples.answers[[rows[0] for rows in some]]
+    return int(np.sum(~rounds_to_answer(medians, answers)))
 
 
 @torch.inference_mode()

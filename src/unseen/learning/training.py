@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from unseen.errors import CheckpointError
 from unseen.learning.distortion import distort
-from unseen.learning.evaluation import to_input
+from unseen.learning.evaluation import to_input, wrong_combinations
 from unseen.learning.losses import LOSSES
 from unseen.learning.models import find_network
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
@@ -40,9 +40,14 @@ class TrainingState:
 
     model: RescaledOutput
     optimizer: Stepwise
-    losses: list[float] = field(default_factory=list)  # of each finished epoch
+    losses: list[float] = field(default_factory=list)  # of each finished epoch of this start
     seconds: float = 0.0  # spent so far
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
+    start: int = 1  # from which weights it began: the first, or others where that went wrong
+    # of the best start that is finished
+    kept_weights: dict[str, Tensor] = field(default_factory=dict)
+    kept_losses: list[float] = field(default_factory=list)
+    wrong: int | None = None  # seen combinations that it gets wrong; None before it is finished
 
     def to_bytes(self) -> bytes:
         parts = vars(self) | {
@@ -64,6 +69,10 @@ class TrainingState:
             self.optimizer.load_state_dict(parts["optimizer"])
             self.losses, self.seconds = [*map(float, parts["losses"])], float(parts["seconds"])
             self.weights_sum = {**parts["weights_sum"]}
+            self.start = int(parts.get("start", 1))
+            self.kept_weights = {**parts.get("kept_weights", {})}
+            self.kept_losses = [*map(float, parts.get("kept_losses", []))]
+            self.wrong = parts.get("wrong")
         except Exception as error:
             raise CheckpointError("the checkpoint does not fit its network") from error
 
@@ -74,6 +83,28 @@ class TrainingState:
             before += weights.detach()
             if last:
                 weights.detach().copy_(before / epochs)
+
+    def finish_start(self, wrong: int, *, is_last: bool) -> None:
+        """Keep what this start came to if it is the best so far; after the last, take on the best.
+
+        `wrong` is how many seen combinations it gets wrong; of equals, the first is kept.
+        """
+        if self.wrong is None or wrong < self.wrong:
+            self.kept_weights, self.kept_losses = saved_weights(self.model), self.losses
+            self.wrong = wrong
+        elif is_last:
+            self.model.load_state_dict(self.kept_weights)
+            self.losses = self.kept_losses
+
+    def is_finished(self, training: Training) -> bool:
+        """Whether this start has had its epochs, and no other is to follow."""
+        is_last = self.start >= training.starts or not self.wrong
+        return len(self.losses) >= training.epochs and is_last
+
+    def begin_again(self, other: "TrainingState") -> None:
+        """Take another start."""
+        self.model, self.optimizer = other.model, other.optimizer
+        self.start, self.losses, self.weights_sum = self.start + 1, [], {}
 
 
 @dataclass(frozen=True)
@@ -87,6 +118,10 @@ class TrainingProgress:
     is_measured: bool  # whether this is one of the moments to measure on the way
 
     @property
+    def start(self) -> int:
+        return self.state.start
+
+    @property
     def epoch_ended(self) -> bool:
         return self.epoch_share == 0.0
 
@@ -97,12 +132,13 @@ class TrainingProgress:
 
 
 def start_training(
-    training: Training, samples: Samples, streams: Streams, device: torch.device
+    training: Training, samples: Samples, streams: Streams, device: torch.device, start: int = 1
 ) -> TrainingState:
-    """A network with its first weights, and its optimiser."""
+    """A network with its first weights, others for each start, and its optimiser."""
     length = samples.images.shape[1]
     height, symbol_width = samples.symbols.images.shape[1:]
-    with seeded(streams.integer("weights"), device):
+    number = [start] if start > 1 else []
+    with seeded(streams.integer("weights", *number), device):
         network = find_network(training.model).build(length, height, length * symbol_width)
     mean, spread = 0.0, 1.0
     if training.scale_answers:
@@ -121,21 +157,28 @@ def train(
 ) -> Iterator[TrainingProgress]:
     """Train from wherever the state is on each epoch's samples, the first epoch being 1.
 
-    Yields some times within each epoch, and at its end.
+    Yields some times within each epoch, and at its end. If seen combinations come out wrong in the
+    end, it begins again from other weights as often as the settings allow, and the epochs count
+    from 1 again; the start that gets the fewest wrong is kept.
     """
     long = training.epochs >= LONG_EPOCHS
     measured_parts = PARTS_PER_MEASUREMENT_IF_LONG if long else PARTS_PER_MEASUREMENT
-    while (epoch := len(state.losses) + 1) <= training.epochs:
-        samples = samples_of(epoch)
+    while not state.is_finished(training):
+        if len(state.losses) == training.epochs:
+            start = state.start + 1
+            state.begin_again(start_training(training, samples_of(1), streams, device, start))
+        epoch = len(state.losses) + 1
+        number = (state.start - 1) * training.epochs + epoch  # over all starts: each draws anew
+        samples = samples_of(number)
         answers = torch.from_numpy(samples.answers).float().to(device)  # (n,)
         steps = math.ceil(len(samples) / training.batch_size)  # the last partial batch is kept
-        order = streams.numpy("order", epoch).permutation(np.arange(len(samples), dtype=np.int32))
+        order = streams.numpy("order", number).permutation(np.arange(len(samples), dtype=np.int32))
         squared_error, step, measured = 0.0, 0, 0
         for part in range(PARTS_PER_EPOCH):
             last_step = steps * (part + 1) // PARTS_PER_EPOCH
             part_error = torch.zeros((), device=device)
             state.model.train()
-            with seeded(streams.integer("dropout", epoch, part), device):
+            with seeded(streams.integer("dropout", number, part), device):
                 while step < last_step:
                     progress = (epoch - 1 + step / steps) / training.epochs
                     rate = training.learning_rate * SCHEDULES[training.schedule](progress)
@@ -156,6 +199,9 @@ def train(
         if epoch > training.epochs - training.averaged_epochs:
             state.average_weights(training.averaged_epochs, last=epoch == training.epochs)
         state.model.end_epoch(is_last=epoch == training.epochs)
+        if epoch == training.epochs and training.starts > 1:
+            wrong = wrong_combinations(state.model, samples, device)
+            state.finish_start(wrong, is_last=state.start == training.starts)
         yield TrainingProgress(epoch, 0.0, state.losses[-1], state, is_measured=True)
 
 

@@ -83,7 +83,7 @@ def calibrate(plan: Plan, engine: Engine, rates: Rates) -> Iterator[str]:
 
 def seconds_per_pass(experiment: Experiment, fold: int) -> float:
     """Train for some seconds, in a worker, and see how far that comes."""
-    unwatched = experiment.vary(watched_samples=0)
+    unwatched = experiment.vary(watched_samples=0, starts=1)
     passes = _train_passes(unwatched, fold) / unwatched.training.epochs  # of an epoch
     steps = fold_steps(unwatched, fold)
     first = next(steps).progress  # what is done once is over

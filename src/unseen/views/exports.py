@@ -37,7 +37,7 @@ def as_latex(summary: Summary) -> str:
         "% needs \\usepackage{booktabs} in the preamble\n"
         f"% {_one_line(describe(summary.experiment, summary.results))}\n"
         f"{latex_escaped(verdict_text(summary).text)}\n\n{tables}\n"
-        f"{latex_escaped(footnote(summary.experiment))}\n"
+        f"{latex_escaped(footnote(summary.experiment, summary.results))}\n"
     )
 
 
@@ -73,7 +73,7 @@ def as_markdown(summary: Summary) -> str:
         f"**{markdown_escaped(verdict.headline)}.** {sentences}",
         markdown_escaped(describe(summary.experiment, summary.results)),
         *map(_markdown_table, fold_tables(summary.experiment, summary.results)),
-        markdown_escaped(footnote(summary.experiment)),
+        markdown_escaped(footnote(summary.experiment, summary.results)),
     ]
     return "\n\n".join(parts) + "\n"
 

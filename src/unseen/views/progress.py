@@ -99,9 +99,9 @@ class SessionDisplay:
                 share = measurement.unseen.get("rounded")
                 right = "" if share is None else f", unseen right {format_percent(share, 0)}"
                 self.right[fold] = right
-            case Progressed(fold=fold, epochs=epochs, loss=loss):
+            case Progressed(fold=fold, epochs=epochs):
                 self.so_far[fold] = epochs
-                self.update(fold, self.format_progress(fold, epochs, loss), epochs, self.epochs)
+                self.update(fold, self.format_progress(event), epochs, self.epochs)
                 self.update_whole()
             case FoldDone(fold=fold):
                 self.done.add(fold)
@@ -126,10 +126,12 @@ class SessionDisplay:
     def format_done(self, fold: int) -> str:
         return f"fold {fold} done, {len(self.done)} of {len(self.folds)}{self.right.get(fold, '')}"
 
-    def format_progress(self, fold: int, epochs: float, loss: float | None) -> str:
-        epoch = min(int(epochs) + 1, self.epochs)
-        said = "-" if loss is None else f"{loss:.3f}"
-        return f"epoch {epoch} of {self.epochs}, loss {said}{self.right.get(fold, '')}"
+    def format_progress(self, progress: Progressed) -> str:
+        start = f"start {progress.start}, " if progress.start > 1 else ""
+        epoch = min(int(progress.epochs) + 1, self.epochs)
+        loss = "-" if progress.loss is None else f"{progress.loss:.3f}"
+        right = self.right.get(progress.fold, "")
+        return f"{start}epoch {epoch} of {self.epochs}, loss {loss}{right}"
 
 
 def format_note(note: Note) -> Iterator[tuple[str, bool]]:

@@ -70,7 +70,7 @@ def render_report(evidence: Evidence, summary: Summary) -> str:
         described=describe(summary.experiment, summary.results),
         done="" if done == summary.fold_count else done_words(done, summary.fold_count),
         tables=fold_tables(summary.experiment, summary.results),
-        footnote=footnote(summary.experiment),
+        footnote=footnote(summary.experiment, summary.results),
         test_error=test_error_words(summary),
         grid=grid_of(summary),
         figures=FIGURES,

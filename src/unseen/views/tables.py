@@ -44,7 +44,7 @@ def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> Rendera
         parts.append(shown)
     if names := names_line(experiment.problem):
         parts.append(Text(f"Symbols: {names}.", style="dim"))
-    return Group(*parts, Text(footnote(experiment), style="dim"))
+    return Group(*parts, Text(footnote(experiment, results), style="dim"))
 
 
 def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
@@ -66,7 +66,7 @@ def sight(model: str) -> str:
     return "baseline" if model in BASELINES else find_network(model).sight
 
 
-def footnote(experiment: Experiment) -> str:
+def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     """What stands in the tables, and how far the paper's figures can be compared."""
     lines = ["Below the folds: mean and standard deviation over them."]
     if experiment.problem.is_the_papers:
@@ -76,6 +76,10 @@ def footnote(experiment: Experiment) -> str:
     if experiment.problem.development:
         images = symbol_words(experiment.problem.symbols).images
         lines.append(f"Development folds: tested on held-out training {images}.")
+    for result in results:
+        if result.starts > 1:
+            said = "seen combinations came out wrong after the first training"
+            lines.append(f"Fold {result.fold} took {result.starts} starts: {said}.")
     return " ".join(lines)
 
 

@@ -56,6 +56,8 @@ class TensorBoardCurves:
             for earlier in path.glob(EVENTS):
                 remove(earlier)
             self._writers[path], self._written[path] = self._writer(path), 0
+        if len(measurements) < self._written[path]:  # the fold was begun again
+            self._written[path] = 0
         steps = steps_per_epoch(experiment, fold)
         for each in measurements[self._written[path] :]:
             groups = {"unseen": each.unseen, "seen": each.seen}
