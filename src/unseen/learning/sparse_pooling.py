@@ -6,6 +6,7 @@ network, to one in fifty later. To go back over those alone takes a third of the
 products, or less.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -85,7 +86,19 @@ def channels_first(array: Floats) -> Tensor:
     return torch.from_numpy(array).permute(0, 3, 1, 2)
 
 
-@njit()
+def compiled(**options: Any) -> Callable[[Any], Any]:
+    """Compile a function, and keep that for later processes: it takes three seconds in all."""
+
+    def decorate(function: Any) -> Any:
+        try:
+            return njit(cache=True, **options)(function)
+        except RuntimeError:  # neither the package's folder nor the user's cache can be written
+            return njit(**options)(function)
+
+    return decorate
+
+
+@compiled()
 def pool(dense: Floats, pooled: Floats, winners: Bytes) -> None:
     """The largest of each window, rectified, and which of its four places won: none if it is 0."""
     count, height, width, kernels = pooled.shape
@@ -106,7 +119,7 @@ def pool(dense: Floats, pooled: Floats, winners: Bytes) -> None:
                     winners[sample, row, column, kernel] = winner
 
 
-@njit(nogil=True, fastmath={"contract"})
+@compiled(nogil=True, fastmath={"contract"})
 def add_products(  # noqa: PLR0917  compiled: names cannot be asked for
     sums: Floats,
     start: Index,
@@ -143,7 +156,7 @@ def add_products(  # noqa: PLR0917  compiled: names cannot be asked for
             a, b, c, d = a + values_step, b + values_step, c + values_step, d + values_step
 
 
-@njit(nogil=True)
+@compiled(nogil=True)
 def go_back(  # noqa: PLR0917
     slopes: Floats,
     winners: Bytes,
