@@ -102,13 +102,21 @@ class WarmStart:
         return {name for name, _ in changed} <= NOT_COMPARED
 
     def start(
-        self, arguments: list[str], cwd: Path, module: str = "unseen", *, is_alone: bool = True
+        self,
+        arguments: list[str],
+        cwd: Path,
+        module: str = "unseen",
+        *,
+        is_alone: bool = True,
+        out: IO[bytes] | None = None,
+        err: IO[bytes] | None = None,
     ) -> WarmProcess:
         """Start `python -m module`, in a session of its own.
 
-        One that is alone has a fork server of its own, as a command has that was started cold.
+        One that is alone has a fork server of its own, as a command has that was started cold. What
+        it writes goes to `out` and `err`, or is kept for `communicate`.
         """
-        out, err = (tempfile.TemporaryFile() for _ in range(2))  # noqa: SIM115
+        out, err = out or tempfile.TemporaryFile(), err or tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             asked = json.dumps([module, arguments, str(cwd), is_alone]).encode()
@@ -163,6 +171,9 @@ def fork_for_each(theirs: socket.socket, modules: list[str]) -> str:
     for stream, number in zip(streams, (1, 2), strict=True):
         os.dup2(stream, number)
         os.close(stream)
+    # anew: a stream remembers whether what it was opened for can be rewound
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     module, arguments, cwd, is_alone = json.loads(asked)
     os.chdir(cwd)
     sys.argv = [module, *arguments]
@@ -219,8 +230,9 @@ def run_to_the_end(module: str) -> None:
         code = 1
     threading._shutdown()
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    sys.stdout.flush()
+    with suppress(OSError):  # Python too leaves what a lost stderr would not take
+        sys.stderr.flush()
     os._exit(code if isinstance(code, int) else 1)
 
 
