@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from unseen.learning.training import TrainingProgress
 
 TRAIN_SAMPLES = 10_000
-SLOW_QUADRANT_SHARE = QUADRANT_SHARE / 4  # for a model that is slow to answer
+# for a model that is slow to answer: 2,500 samples over ten folds, a standard error of a point
+SLOW_QUADRANT_SHARE = QUADRANT_SHARE / 16
 
 # JSON has no NaN: a measure that is not finite is null there
 Measure = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
