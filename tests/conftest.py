@@ -35,6 +35,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Several tests run at once; threads of theirs that wait for each other would wait in turns.
 os.environ["OMP_NUM_THREADS"] = "1"
 
+# What numba has compiled is kept for the other processes of the tests: three seconds each.
+os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" / "numba")
+
 # Tests start hundreds of processes, which would compile the sources each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -40,6 +40,7 @@ def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: 
             "quadrants",
             "epoch_losses",
             "starts",
+            "wrong_seen",
             "curve",
         }
         assert len(fold["epoch_losses"]) == 1

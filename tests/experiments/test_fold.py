@@ -264,11 +264,13 @@ def test_a_fold_that_was_begun_again_says_so_and_has_the_curve_of_its_last_start
     folder.create(experiment)
     result = complete_fold(folder.path, experiment, 1)
     assert (result.starts, len(result.epoch_losses)) == (2, 1)
+    assert 0 < result.wrong_seen <= 90
     assert folder.result(1) == result
     epochs = [each.epochs for each in folder.measurements(1).read()]
     assert epochs == sorted({*epochs})
     assert epochs[-1] == 1
     once = run_fold(experiment.vary(starts=1), 1).result
-    assert once.starts == 1
-    assert "Fold 1 took 2 starts" in footnote(experiment, [result])
-    assert "starts" not in footnote(experiment, [once])
+    assert (once.starts, once.wrong_seen) == (1, None)
+    said = f"Fold 1 was trained 2 times; {result.wrong_seen} seen combinations came out wrong"
+    assert said in footnote(experiment, [result])
+    assert "trained" not in footnote(experiment, [once])

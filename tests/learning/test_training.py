@@ -1,3 +1,4 @@
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -5,11 +6,17 @@ import pytest
 import torch
 
 from unseen.errors import UnseenError
-from unseen.learning.evaluation import EVALUATION_BATCH, predict, to_input, wrong_combinations
+from unseen.learning.evaluation import (
+    EVALUATION_BATCH,
+    MEDIAN_OF,
+    predict,
+    to_input,
+    wrong_combinations,
+)
 from unseen.learning.metrics import METRICS
 from unseen.learning.modules import RescaledOutput
 from unseen.learning.optimizers import OPTIMIZERS
-from unseen.learning.training import start_training, train
+from unseen.learning.training import start_training, train, training_pictures
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, draw_samples, render_pictures
 from unseen.problem.splits import all_combinations
@@ -226,6 +233,44 @@ def test_training_begins_again_only_while_seen_combinations_come_out_wrong(monke
     assert not same(weights(again), weights(once))
 
 
+def test_each_start_has_samples_an_order_and_averaged_weights_of_its_own(monkeypatch):
+    samples, streams = some_samples(1), Streams(0, 1)
+    training = settings(epochs=2, averaged_epochs=2, starts=2)
+    judged(monkeypatch, 7, 0)
+    state = start_training(training, samples, streams, CPU)
+    asked, ends, saved = [], [], []
+
+    def samples_of(number):
+        asked.append(number)
+        return samples
+
+    rows = []
+    monkeypatch.setattr(
+        "unseen.learning.training.training_pictures",
+        lambda samples, some, *_: rows.append(some) or training_pictures(samples, some, *_),
+    )
+    for progress in train(state, samples_of, training, streams, CPU):
+        if progress.epoch_ended:
+            ends.append(weights(state))
+            saved.append(state.to_bytes())
+    assert [number for number in asked if number > 1] == [2, 3, 4]
+    orders = {tuple(np.concatenate(rows[epoch::2][:1])) for epoch in range(0, len(rows), 2)}
+    assert len(orders) == 4, "a later start has the order of an earlier one"
+    judged(monkeypatch, 0)
+    alone = settings(epochs=2, averaged_epochs=2, starts=1)
+    first = trained(alone, samples, streams)
+    assert same(ends[1], weights(first)), "the first start is not what it would be alone"
+    plain = start_training(settings(epochs=2), samples, streams, CPU, start=2)
+    plain.start = 2
+    for _ in train(plain, lambda _: samples, settings(epochs=2, starts=2), streams, CPU):
+        pass
+    expected = [(one + two) / 2 for one, two in zip(ends[2], weights(plain), strict=True)]
+    assert all(map(torch.allclose, weights(state), expected)), "weights of both starts are averaged"
+    for kept, checkpoint in enumerate(saved):
+        judged(monkeypatch, *(7, 0)[(kept + 1) // 2 :])
+        assert same(weights(trained(training, samples, streams, saved=checkpoint)), weights(state))
+
+
 @pytest.mark.parametrize(("wrong", "best"), [((2, 5, 3), 1), ((5, 3, 3), 2), ((5, 4, 1), 3)])
 def test_the_first_start_with_the_fewest_wrong_combinations_is_kept(monkeypatch, wrong, best):
     samples, streams, training = some_samples(1), Streams(0, 1), settings(epochs=1, starts=3)
@@ -237,7 +282,8 @@ def test_the_first_start_with_the_fewest_wrong_combinations_is_kept(monkeypatch,
             ends.append(weights(state))
             losses.append([*state.losses])
             saved.append(state.to_bytes())
-    assert state.start == 3
+    assert (state.start, state.wrong) == (3, min(wrong))
+    assert not any(same(one, other) for one, other in pairwise(ends)), "a curve of two networks"
     assert state.losses == losses[best - 1]
     assert same(weights(state), ends[best - 1])
     for kept, checkpoint in enumerate(saved, start=1):
@@ -254,7 +300,11 @@ def test_a_combination_is_wrong_if_the_median_answer_to_its_samples_is(monkeypat
     assert wrong_combinations(None, samples, CPU) == 90  # ten pairs make 9
     shuffled = samples.some(np.random.default_rng(0).permutation(300))
     assert wrong_combinations(None, shuffled, CPU) == 90
-    answers[:] = np.nan
+    answers = np.full(300, np.nan, np.float32)
     assert wrong_combinations(None, samples, CPU) == 100
-    monkeypatch.setattr("unseen.learning.evaluation.predict", lambda _, few, __: few.answers)
-    assert wrong_combinations(None, samples, CPU) == 0
+    asked = []
+    monkeypatch.setattr(
+        "unseen.learning.evaluation.predict", lambda _, few, __: asked.append(few) or few.answers
+    )
+    assert wrong_combinations(None, some_samples(per_combination=MEDIAN_OF + 3), CPU) == 0
+    assert len(asked[0]) == 100 * MEDIAN_OF

@@ -24,6 +24,7 @@ def shown(*, terminal: bool, quiet: bool = False) -> str:
         Note("fold damaged", 2, {"path": "x[/red]", "fault": "x[/red] is damaged"}),
         FoldDone(1),
         Progressed(2, 5.0, 0.5),
+        Progressed(2, 1.5, 0.75, start=2),
         FoldDone(2),
         Ended((1, 2), ()),
     ]
@@ -57,6 +58,8 @@ def test_a_terminal_shows_folds_epochs_loss_unseen_right_and_time_left():
         assert words in text
     assert "unseen right 50 %" in text
     assert "epoch 5 of 5" in text
+    begun_again = next(line for line in text.splitlines() if "start 2, epoch 2 of 5" in line)
+    assert "-:--:--" in begun_again, "the time left is that of the start before"
     assert "left" in text
     assert "x[/red] is damaged" in text
 

@@ -1,12 +1,16 @@
 import sys
+from dataclasses import replace
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from unseen.cli import command
+from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
+from unseen.views.tensorboard import TensorBoardCurves, steps_per_epoch
 
+MEASURED = Measurement(1.0, 1.0, {"mse": 2.0}, {"mse": 3.0}, [], [], [], [])
 TINY = ["--samples", "4", "--test-samples", "4", "--quiet"]
 
 
@@ -33,6 +37,22 @@ def test_what_was_measured_is_written_once_however_often_it_is_asked_for(tmp_pat
                 for each in measured
             ]
             assert len(curves["seen/rounded"]) == len(measured)
+
+
+def test_a_fold_that_is_begun_again_has_one_curve(tmp_path):
+    experiment = fast().vary(samples=4, test_samples=4, starts=2, watched_samples=20)
+    folder = RunFolder.of(experiment, tmp_path)
+    folder.create(experiment)
+    board, kept = TensorBoardCurves(), folder.measurements(1)
+    kept.path.parent.mkdir(parents=True)
+    measured = [replace(MEASURED, epochs=share) for share in (0.5, 1.0, 0.25, 0.5, 1.0)]
+    for number, each in enumerate(measured):
+        kept.add(each, first=number in (0, 2))
+        board.write(folder, experiment, 1, ended=False)
+    board.write(folder, experiment, 1)
+    steps = steps_per_epoch(experiment, 1)
+    curve = [step for step, _ in curves_of(folder, 1)["unseen/mse"]]
+    assert curve == [round(share * steps) for share in (0.25, 0.5, 1.0)]
 
 
 def test_a_study_writes_the_curves_of_all_its_runs(tmp_path, monkeypatch):

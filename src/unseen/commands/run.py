@@ -107,12 +107,14 @@ def stopped_words(started: "Started", *, restarted: bool) -> str:
 
     folder, folds = RunFolder(Path(started.run)), started.folds
     done = {result.fold for result in folder.results(thorough=False)[0]}
-    saved = {
-        fold: progress.epochs_done
-        for fold in folds
-        if fold not in done and (progress := folder.progress(fold)) and progress.epochs_done
-    }
+    saved = {}
+    for fold in (fold for fold in folds if fold not in done):
+        if (progress := folder.progress(fold)) and progress.epochs_done:
+            start = f" of start {progress.start}" if progress.start > 1 else ""
+            saved[fold] = f"epoch {progress.epochs_done}{start}"
+        elif progress and progress.start > 1:
+            saved[fold] = f"the end of start {progress.start - 1}"
     words = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
-    words += [f"fold {fold} is saved up to epoch {epoch}" for fold, epoch in saved.items()]
+    words += [f"fold {fold} is saved up to {reached}" for fold, reached in saved.items()]
     command = "The same command without --restart" if restarted else "The same command"
     return f"{', '.join(words)} in {folder.path}. {command} goes on from there."

@@ -59,7 +59,8 @@ class FoldResult(Frozen):
     seconds: float
     epoch_losses: list[Measure]
     parameters: int
-    starts: int = Field(1, ge=1)  # how many trainings; the one with the fewest wrong is this
+    starts: int = Field(1, ge=1)  # trainings; the one with the fewest wrong combinations counts
+    wrong_seen: int | None = Field(None, ge=0)  # seen combinations that it has wrong, if looked at
     quadrants: dict[str, dict[str, Measure]] = Field(default_factory=dict)  # by "seen_train", …
 
     model_config = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
@@ -109,6 +110,7 @@ class FittedModel:
     parameters: int = 0
     losses: list[float] = field(default_factory=list)
     starts: int = 1
+    wrong_seen: int | None = None
     earlier_seconds: float = 0.0  # before a checkpoint that this went on from
 
 
@@ -182,6 +184,7 @@ def evaluate_fold(
         epoch_losses=fitted.losses,
         parameters=fitted.parameters,
         starts=fitted.starts,
+        wrong_seen=fitted.wrong_seen,
         seconds=0.0,
     )
     arrays = FoldArrays(
@@ -278,6 +281,7 @@ def train_network(
         parameters=parameter_count(state.model),
         losses=state.losses,
         starts=state.start,
+        wrong_seen=state.wrong,
         earlier_seconds=earlier_seconds,
     )
 

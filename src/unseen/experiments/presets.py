@@ -111,7 +111,7 @@ def best() -> Experiment:
 def best_blind() -> Experiment:
     """The same with a network that is not told where the symbols stand.
 
-    One training in ten goes astray, and what was seen shows it: then it begins again.
+    Some trainings go astray, and what was seen shows it: then it begins again.
     """
     return best().vary(name="best-blind", model="latent-deep-blind", starts=3)
 

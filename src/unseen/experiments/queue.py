@@ -55,7 +55,7 @@ class FoldQueue:
         self._engine, self._prepare = engine, prepare
         self._in_use: dict[RunFolder, ExitStack] = {}
         # by run, by fold and by how far it had come
-        self._deaths: Counter[tuple[Path, int, int]] = Counter()
+        self._deaths: Counter[tuple[Path, int, int, int]] = Counter()
         # of the tasks that are running, how many deaths are among those
         self._counted: Counter[Future[FoldResult | None]] = Counter()
 
@@ -144,7 +144,8 @@ class FoldQueue:
         if not dead.was_killed:
             return NotFinishedError(task.fold, str(dead))
         progress = task.folder.progress(task.fold)
-        death = task.folder.path, task.fold, progress.epochs_done if progress else 0
+        reached = (progress.start, progress.epochs_done) if progress else (1, 0)
+        death = task.folder.path, task.fold, *reached
         begun_again = self._deaths_of(future)
         self._counted[future] += begun_again
         self._deaths[death] += begun_again + dead.deaths

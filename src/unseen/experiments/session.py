@@ -217,7 +217,7 @@ class FoldFollower:
 
     folder: RunFolder
     fold: int
-    epochs: float = -1.0  # of the last progress
+    reached: tuple[int, float] = (0, 0.0)  # start and epochs of the last progress
     told: list[Measurement] = field(default_factory=list)
     stamp: tuple[int, int] | None = None  # of the file of measurements
 
@@ -230,8 +230,8 @@ class FoldFollower:
             known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             yield from (Measured(self.fold, each) for each in self.told[known:])
         progress = self.folder.progress(self.fold)
-        if progress is not None and progress.epochs != self.epochs:
-            self.epochs = progress.epochs
+        if progress is not None and (progress.start, progress.epochs) != self.reached:
+            self.reached = progress.start, progress.epochs
             yield Progressed(self.fold, progress.epochs, progress.loss, progress.start)
 
 

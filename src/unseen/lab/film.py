@@ -51,7 +51,7 @@ class Film:
             self.frames[known:] = [self._frame(each) for each in measured]
         for each in news:
             if isinstance(each, Progressed):
-                self.progress = {"epochs": each.epochs, "loss": each.loss}
+                self.progress = {"epochs": each.epochs, "loss": each.loss, "start": each.start}
         self.refreshed = time.monotonic()
         if ended or self.refreshed - self._looked_at > RESULT_SECONDS:
             self._looked_at = self.refreshed

@@ -65,7 +65,7 @@ async def _state(lab: Lab, film: Film) -> dict[str, Any]:
         elif status == "done":  # and its files are damaged since
             status = "unfinished"
     if training is not None and status == "done" and film.result is not None:
-        lab.speed.learn(film.setup.experiment, film.result.seconds)
+        lab.speed.learn(film.setup.experiment, film.result.seconds / film.result.starts)
     return {
         "status": status,
         "fault": training.fault if training is not None else "",

@@ -40,7 +40,8 @@ def wrong_combinations(model: nn.Module, samples: Samples, device: torch.device)
     some = [rows[:MEDIAN_OF] for rows in by_combination]
     predictions = predict(model, samples.some(np.concatenate(some)), device)
     each = np.split(predictions, np.cumsum([len(rows) for rows in some])[:-1])
-    medians = np.asarray([np.median(answers) for answers in each], np.float32)
+    with np.errstate(all="ignore"):  # of a network that diverged
+        medians = np.asarray([np.median(answers) for answers in each], np.float32)
     answers = samples.answers[[rows[0] for rows in some]]
     return int(np.sum(~rounds_to_answer(medians, answers)))
 

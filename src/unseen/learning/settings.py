@@ -62,11 +62,9 @@ class Training(Frozen):
         0.0, ge=0, le=3, description="Distort each training symbol: 0 not at all, 1 as usual"
     )
     starts: int = Field(
-        1,
-        ge=1,
-        le=100,
-        description="Most starts: train again while seen combinations come out wrong",
-    )
+        1, ge=1, le=100,
+        description="Trainings at most: train again while seen combinations come out wrong",
+    )  # fmt: skip
     watched_samples: int = Field(
         500, ge=0, le=1_000_000,
         description="Samples of seen and of unseen combinations, measured on the way; 0: none",

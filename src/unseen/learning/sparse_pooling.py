@@ -6,7 +6,7 @@ network, to one in fifty later. To go back over those alone takes a third of the
 products, or less.
 """
 
-from collections.abc import Callable
+import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -24,6 +24,10 @@ from unseen.problem.samples import batches
 CONVOLVED_AT_ONCE = 8
 # The same parts whatever the number of threads: their sums are added up in one order.
 SAMPLES_A_PART = 8
+
+# Compiling takes three seconds in each process. What is kept for the next one can be cut short by a
+# full disk or a power cut, and then stops it; so only where somebody has said where to keep it.
+KEEPS_COMPILED = "NUMBA_CACHE_DIR" in os.environ
 
 NONE = 4  # where no place of a window is positive, none of the four has won
 
@@ -86,19 +90,7 @@ def channels_first(array: Floats) -> Tensor:
     return torch.from_numpy(array).permute(0, 3, 1, 2)
 
 
-def compiled(**options: Any) -> Callable[[Any], Any]:
-    """Compile a function, and keep that for later processes: it takes three seconds in all."""
-
-    def decorate(function: Any) -> Any:
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:  # neither the package's folder nor the user's cache can be written
-            return njit(**options)(function)
-
-    return decorate
-
-
-@compiled()
+@njit(cache=KEEPS_COMPILED)
 def pool(dense: Floats, pooled: Floats, winners: Bytes) -> None:
     """The largest of each window, rectified, and which of its four places won: none if it is 0."""
     count, height, width, kernels = pooled.shape
@@ -119,7 +111,7 @@ def pool(dense: Floats, pooled: Floats, winners: Bytes) -> None:
                     winners[sample, row, column, kernel] = winner
 
 
-@compiled(nogil=True, fastmath={"contract"})
+@njit(cache=KEEPS_COMPILED, nogil=True, fastmath={"contract"})
 def add_products(  # noqa: PLR0917  compiled: names cannot be asked for
     sums: Floats,
     start: Index,
@@ -156,7 +148,7 @@ def add_products(  # noqa: PLR0917  compiled: names cannot be asked for
             a, b, c, d = a + values_step, b + values_step, c + values_step, d + values_step
 
 
-@compiled(nogil=True)
+@njit(cache=KEEPS_COMPILED, nogil=True)
 def go_back(  # noqa: PLR0917
     slopes: Floats,
     winners: Bytes,

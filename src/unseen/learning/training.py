@@ -72,7 +72,7 @@ class TrainingState:
             self.start = int(parts.get("start", 1))
             self.kept_weights = {**parts.get("kept_weights", {})}
             self.kept_losses = [*map(float, parts.get("kept_losses", []))]
-            self.wrong = parts.get("wrong")
+            self.wrong = None if parts.get("wrong") is None else int(parts["wrong"])
         except Exception as error:
             raise CheckpointError("the checkpoint does not fit its network") from error
 
@@ -84,15 +84,18 @@ class TrainingState:
             if last:
                 weights.detach().copy_(before / epochs)
 
-    def finish_start(self, wrong: int, *, is_last: bool) -> None:
-        """Keep what this start came to if it is the best so far; after the last, take on the best.
+    def finish_start(self, wrong: int) -> None:
+        """Keep what this start came to if it gets fewer seen combinations wrong than those before.
 
-        `wrong` is how many seen combinations it gets wrong; of equals, the first is kept.
+        Of equals, the first is kept.
         """
         if self.wrong is None or wrong < self.wrong:
             self.kept_weights, self.kept_losses = saved_weights(self.model), self.losses
             self.wrong = wrong
-        elif is_last:
+
+    def take_best_start(self) -> None:
+        """Take on what was kept of all starts."""
+        if self.wrong is not None:
             self.model.load_state_dict(self.kept_weights)
             self.losses = self.kept_losses
 
@@ -158,8 +161,9 @@ def train(
     """Train from wherever the state is on each epoch's samples, the first epoch being 1.
 
     Yields some times within each epoch, and at its end. If seen combinations come out wrong in the
-    end, it begins again from other weights as often as the settings allow, and the epochs count
-    from 1 again; the start that gets the fewest wrong is kept.
+    end, it begins again from other weights as often as the settings allow; in the end the state is
+    that of the start with the fewest wrong. What it yields counts the epochs of each start from 1;
+    `samples_of` is asked for those of later starts by the numbers that follow.
     """
     long = training.epochs >= LONG_EPOCHS
     measured_parts = PARTS_PER_MEASUREMENT_IF_LONG if long else PARTS_PER_MEASUREMENT
@@ -201,8 +205,9 @@ def train(
         state.model.end_epoch(is_last=epoch == training.epochs)
         if epoch == training.epochs and training.starts > 1:
             wrong = wrong_combinations(state.model, samples, device)
-            state.finish_start(wrong, is_last=state.start == training.starts)
+            state.finish_start(wrong)
         yield TrainingProgress(epoch, 0.0, state.losses[-1], state, is_measured=True)
+    state.take_best_start()
 
 
 def training_pictures(

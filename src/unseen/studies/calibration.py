@@ -64,7 +64,7 @@ def known_rates(plan: Plan) -> Rates:
     rates = Rates()
     for folder, run in plan.runs.items():
         for fold, result in plan.done[folder].items():
-            rates.learn(run.experiment, fold, result.seconds)
+            rates.learn(run.experiment, fold, result.seconds / result.starts)
     return rates
 
 

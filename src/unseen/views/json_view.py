@@ -34,11 +34,8 @@ def run_json(
         "experiment": experiment,
         "folds": [
             {"fold": result.fold, "unseen": result.unseen, **measures_of(result)}
-            | {
-                "starts": result.starts,
-                "epoch_losses": result.epoch_losses,
-                "quadrants": result.quadrants,
-            }
+            | {"starts": result.starts, "wrong_seen": result.wrong_seen}
+            | {"epoch_losses": result.epoch_losses, "quadrants": result.quadrants}
             | {"curve": [{name: getattr(point, name) for name in ON_THE_WAY} for point in curve]}
             for result, curve in zip(results, curves, strict=True)
         ],

@@ -121,6 +121,8 @@ class SessionDisplay:
         title = f"fold {name}" if isinstance(name, int) else name
         if name not in self.tasks:
             self.tasks[name] = self.bars.add_task(title, said=said)
+        elif completed < self.bars.tasks[self.bars.task_ids.index(self.tasks[name])].completed:
+            self.bars.reset(self.tasks[name])  # begun again: the time that is left starts anew
         self.bars.update(self.tasks[name], completed=completed, total=total, said=said)
 
     def format_done(self, fold: int) -> str:

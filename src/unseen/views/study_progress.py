@@ -13,7 +13,6 @@ from rich.text import Text
 from unseen.errors import printable
 from unseen.experiments.differences import differences
 from unseen.experiments.engine import Engine
-from unseen.experiments.queue import FoldTask
 from unseen.experiments.run_folder import RunFolder
 from unseen.learning.metrics import METRICS
 from unseen.studies.calibration import Rates, fold_passes
@@ -95,8 +94,9 @@ class StudyDisplay:
         for heading in ("run", "fold", "epoch"):
             table.add_column(heading, justify="left" if heading == "run" else "right")
         for task in working.running:
-            if (so_far := progress_of(task)) is not None:
-                epochs = f"{so_far:.1f} of {task.experiment.training.epochs}"
+            if (so_far := task.folder.progress(task.fold)) is not None:
+                again = f"start {so_far.start}, " if so_far.start > 1 else ""
+                epochs = f"{again}{so_far.epochs:.1f} of {task.experiment.training.epochs}"
                 table.add_row(Text(self.names[task.folder]), str(task.fold), epochs)
         running = table if table.row_count else Text("waiting for the first epoch of a fold")
         return Group(running, *map(Text, self.last), Text(self.headline(), style="bold"))
@@ -119,12 +119,6 @@ class StudyDisplay:
 class _nothing:  # noqa: N801
     def __enter__(self) -> None: ...
     def __exit__(self, *fault: object) -> None: ...
-
-
-def progress_of(task: FoldTask) -> float | None:
-    """The epochs that a fold has come to; None if it has not begun."""
-    progress = task.folder.progress(task.fold)
-    return None if progress is None else progress.epochs
 
 
 def run_names(plan: Plan) -> dict[RunFolder, str]:

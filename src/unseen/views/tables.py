@@ -78,8 +78,9 @@ def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
         lines.append(f"Development folds: tested on held-out training {images}.")
     for result in results:
         if result.starts > 1:
-            said = "seen combinations came out wrong after the first training"
-            lines.append(f"Fold {result.fold} took {result.starts} starts: {said}.")
+            left = format_count(result.wrong_seen or 0, "seen combination")
+            said = f"{left} came out wrong in the best of them"
+            lines.append(f"Fold {result.fold} was trained {result.starts} times; {said}.")
     return " ".join(lines)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from unseen.errors import UnseenError, first_line
 from unseen.experiments.events import Event, FoldDone, Measured, Started
 from unseen.experiments.experiment import Experiment
+from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import pose
 from unseen.experiments.run_folder import RunFolder
 from unseen.files import remove
@@ -32,7 +33,7 @@ class TensorBoardCurves:
                 f"({first_line(error)})"
             ) from error
         self._writers: dict[Path, Any] = {}
-        self._written: dict[Path, int] = {}
+        self._written: dict[Path, list[Measurement]] = {}
 
     def follow(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         """Hand on the events of a session, and write the curves of its folds."""
@@ -52,14 +53,15 @@ class TensorBoardCurves:
         """Write the measurements of a fold that are not written yet."""
         measurements = folder.measurements(fold).read()
         path = folder.path / "tensorboard" / f"fold-{fold:02}"
+        written = self._written.get(path, [])
+        if measurements[: len(written)] != written:  # the fold was begun again
+            self._writers.pop(path).close()
         if path not in self._writers:
             for earlier in path.glob(EVENTS):
                 remove(earlier)
-            self._writers[path], self._written[path] = self._writer(path), 0
-        if len(measurements) < self._written[path]:  # the fold was begun again
-            self._written[path] = 0
+            self._writers[path], written = self._writer(path), []
         steps = steps_per_epoch(experiment, fold)
-        for each in measurements[self._written[path] :]:
+        for each in measurements[len(written) :]:
             groups = {"unseen": each.unseen, "seen": each.seen}
             for group, measures in groups.items():
                 for name, value in measures.items():
@@ -69,10 +71,11 @@ class TensorBoardCurves:
                         round(each.epochs * steps),
                         each.seconds or 0.0,
                     )
-        self._written[path] = len(measurements)
+        self._written[path] = measurements
         self._writers[path].flush()
         if ended:
             self._writers.pop(path).close()
+            del self._written[path]
 
     def _writer(self, path: Path) -> Any:
         try:

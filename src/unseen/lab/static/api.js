@@ -17,7 +17,7 @@ export { foldPath };
  *   seconds: number | null, estimates: Record<string, number | null>, run: string | null, label?: string, guess: number | null,
  *   shown?: Shown[]}} Setup
  * @typedef {{status: string, fault: string, notes: {kind: string}[],
- *   progress: {epochs: number, loss: number | null} | null,
+ *   progress: {epochs: number, loss: number | null, start: number} | null,
  *   outcome: {measures: Record<string, number | null>, quadrants: Record<string, number | null>,
  *     seconds: number, parameters: number} | null}} State
  */

@@ -119,11 +119,12 @@ export class Watch {
     const underWay = ["starting", "training", "elsewhere"].includes(state.status);
     byId("progress-box").hidden = !underWay;
     byId("progress").value = share;
-    byId("left").textContent = this.#left(share);
+    const start = state.progress?.start ?? 1;
+    byId("left").textContent = this.#left(share, start);
     const noted = state.notes.map(({ kind }) => NOTES[kind] ?? "").filter(Boolean).pop() ?? "";
     const said = {
       starting: "Starting…",
-      training: share >= 1 ? "Learnt; now it is tested." : "It learns.",
+      training: share >= 1 ? "Learnt; now it is tested." : start > 1 ? `It learns once more: seen pairs came out wrong (start ${start}).` : "It learns.",
       elsewhere: "Another process trains this run.",
       done: "",
       stopped: "Stopped. What it has learnt so far answers under Try; Go on continues from what is saved.",
@@ -136,11 +137,11 @@ export class Watch {
     this.onState(state);
   }
 
-  /** How much time is left, from how fast it went since we look. @param {number} share */
-  #left(share) {
+  /** How much time is left, from how fast it went since we look. @param {number} share @param {number} start */
+  #left(share, start) {
     const time = performance.now() / 1000;
     if (share <= 0) return "";
-    if (!this.since || share < this.since.share) this.since = { time, share };
+    if (!this.since || share < this.since.share || start !== this.since.start) this.since = { time, share, start };
     const gone = time - this.since.time;
     if (share >= 1) return "testing…";
     if (gone < 1 || share === this.since.share) return percent(share);
