@@ -104,16 +104,16 @@ def good() -> Experiment:
 
 
 def best() -> Experiment:
-    """As `good`, with more samples, and an encoder that reads better and takes twice as long."""
-    return good().vary(name="best", model="latent-deep", samples=1_000)
-
-
-def best_blind() -> Experiment:
-    """The same with a network that is not told where the symbols stand.
+    """As `good`, with more samples, and an encoder that reads better and takes twice as long.
 
     Some trainings go astray, and what was seen shows it: then it begins again.
     """
-    return best().vary(name="best-blind", model="latent-deep-blind", starts=3)
+    return good().vary(name="best", model="latent-deep", samples=1_000, starts=3)
+
+
+def best_blind() -> Experiment:
+    """The same with a network that is not told where the symbols stand."""
+    return best().vary(name="best-blind", model="latent-deep-blind")
 
 
 def baseline(name: str) -> Experiment:
