@@ -86,8 +86,8 @@ def test_the_loop_learns(scale_answers, most):
 @pytest.mark.parametrize("model", ["lenet5", "paper"])
 def test_a_checkpoint_goes_on_with_the_same_bits(model, optimizer):
     """The paper's network has dropout, so this holds its random streams to account as well."""
-    samples, streams = some_samples(1).some(np.arange(0, 100, 5)), Streams(0, 1)
-    training = settings(model=model, epochs=2, optimizer=optimizer, batch_size=12)
+    samples, streams = some_samples(1).some(np.arange(0, 100, 8)), Streams(0, 1)
+    training = settings(model=model, epochs=2, optimizer=optimizer, batch_size=16)
     whole = trained(training, samples, streams)
     cut = start_training(training, samples, streams, CPU)
     steps = train(cut, lambda _: samples, training, streams, CPU)
