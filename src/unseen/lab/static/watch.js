@@ -33,7 +33,7 @@ export class Watch {
     this.state = null;
     /** @type {(() => void) | null} */
     this.leave = null;
-    /** @type {{time: number, share: number} | null} */
+    /** @type {{time: number, share: number, start: number} | null} */
     this.since = null;
     /** @type {number | undefined} */
     this.playing = undefined;
