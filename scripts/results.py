@@ -24,7 +24,7 @@ from unseen.insight.statistics import spread
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 RECORD = PAGE.with_suffix(".csv")
 MEASURES = {"rounded": (100, 1), "within_one": (100, 1), "test_mse": (1, 3)}  # scale, places
-COLUMNS = ("arguments", "run", "fold", *MEASURES, "seconds")
+COLUMNS = ("arguments", "run", "fold", *MEASURES, "seconds", "starts")
 LONGER = "--length 3 --samples 100 --test-samples 200"
 LONG_TOWERS = "--starts 1 --model towers --epochs 24 --learning-rate 0.008"
 # of `fast` before it had a curved read-out
@@ -234,7 +234,9 @@ def read_record() -> dict[str, Folds]:
     rows: dict[str, Folds] = {}
     if RECORD.is_file():
         for row in csv.DictReader(RECORD.read_text(encoding="utf-8").splitlines()):
-            figures = {name: float(row[name]) if row[name] else None for name in COLUMNS[3:]}
+            figures = {
+                name: float(row[name]) if row[name] else None for name in (*MEASURES, "seconds")
+            }
             rows.setdefault(row["arguments"], {})[int(row["fold"])] = row | figures
     return rows
 
@@ -354,11 +356,6 @@ def main() -> None:
     parser.add_argument("--write-only", action="store_true", help="run nothing")
     parser.add_argument("--only", default="", help="only rows whose command has this in it")
     parser.add_argument("--folds", help="only these folds, as 1-5")
-    parser.add_argument(
-        "--keep-earlier",
-        action="store_true",
-        help="keep recorded folds of another run: after a change that leaves them as they are",
-    )
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
     options = parser.parse_args()
     for row in dict.fromkeys(row for rows in SECTIONS.values() for row in rows):
@@ -369,9 +366,7 @@ def main() -> None:
             recorded = read_record()  # anew: another process may run other rows
             run = next(iter(folds.values()))["run"]
             before = recorded.get(row.arguments, {})  # of an earlier recipe where the run differs
-            kept = before
-            if not options.keep_earlier:
-                kept = {fold: each for fold, each in before.items() if each["run"] == run}
+            kept = {fold: each for fold, each in before.items() if each["run"] == run}
             write_record(recorded | {row.arguments: kept | folds})
     PAGE.write_text(page(read_record(), figures_by_command()), encoding="utf-8")
 

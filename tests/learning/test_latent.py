@@ -12,6 +12,7 @@ import unseen
 from unseen import PRESETS
 from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
+from unseen.learning import rules
 from unseen.learning.latent import ALPHABET, GAIN, LatentSymbols
 from unseen.learning.models import MODELS
 
@@ -148,3 +149,24 @@ def test_entries_that_nothing_has_filled_in_follow_the_rule_while_training_goes_
     after = (GAIN * network.table.detach()).view_as(sums)
     assert torch.allclose(after[~wrong], sums[~wrong], atol=0.02)
     assert torch.allclose(after[wrong], table[wrong], atol=0.02), "what is filled in stays"
+
+
+@pytest.mark.usefixtures("short_rules")
+@pytest.mark.parametrize("blind", [False, True])
+def test_a_rule_that_is_looked_for_again_answers_alone(
+    blind: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where entries of the table are wrong, they answer no more."""
+    monkeypatch.setattr(rules, "CURVED_FROM_MANY_STARTS", rules.Kind(stages=((8, 300),)))
+    network = LatentSymbols(2, nn.Identity(), views=3 if blind else None)
+    values = torch.linspace(-1, 1, ALPHABET)
+    sums = values.unsqueeze(0) + values.unsqueeze(1)
+    wrong = torch.arange(ALPHABET**2).view_as(sums) % 10 == 3  # more than a rule may miss
+    table = sums + wrong
+    network.counts.fill_(0.004)
+    network.table.data = table.flatten() / GAIN
+    network.end_epoch(is_last=True)
+    assert (network._answers() - sums).abs().max() > 0.5
+    for number in (1, 2):
+        network.look_again(number)
+        assert (network._answers() - sums).abs().max() < 0.1

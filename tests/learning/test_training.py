@@ -16,7 +16,7 @@ from unseen.learning.evaluation import (
 from unseen.learning.metrics import METRICS
 from unseen.learning.modules import RescaledOutput
 from unseen.learning.optimizers import OPTIMIZERS
-from unseen.learning.training import start_training, train, training_pictures
+from unseen.learning.training import fewest_wrong, start_training, train, training_pictures
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, draw_samples, render_pictures
 from unseen.problem.splits import all_combinations
@@ -308,3 +308,29 @@ def test_a_combination_is_wrong_if_the_median_answer_to_its_samples_is(monkeypat
     )
     assert wrong_combinations(None, some_samples(per_combination=MEDIAN_OF + 3), CPU) == 0
     assert len(asked[0]) == 100 * MEDIAN_OF
+
+
+@pytest.mark.parametrize(
+    ("wrong", "looks", "kept"), [((0,), 0, 0), ((4, 2, 3, 0), 3, 3), ((3, *(5, 1, 4) * 2), 6, 2)]
+)
+def test_before_another_start_a_network_looks_for_a_better_way_to_answer(
+    monkeypatch, wrong, looks, kept
+):
+    model = RescaledOutput(torch.nn.Linear(1, 1))
+    asked = []
+
+    def look_again(number):
+        asked.append(number)
+        model.network.weight.data.fill_(number)
+
+    model.network.weight.data.fill_(0)
+    model.network.look_again = look_again
+    judged(monkeypatch, *wrong)
+    assert fewest_wrong(model, None, CPU) == min(wrong)
+    assert asked == [*range(1, looks + 1)]
+    assert model.network.weight.item() == kept
+
+
+def test_a_network_that_cannot_look_again_is_only_judged(monkeypatch):
+    judged(monkeypatch, 5)
+    assert fewest_wrong(RescaledOutput(torch.nn.Linear(1, 1)), None, CPU) == 5

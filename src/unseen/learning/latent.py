@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unseen.learning.rules import QUICK, SUMS_ONLY, THOROUGH, find_rule
+from unseen.learning.rules import ONCE_MORE, QUICK, SUMS_ONLY, THOROUGH, FoundRule, find_rule
 
 ALPHABET = 16  # symbols: more than there are digits, because some start as doubles of others
 # The table, its width and the places are few numbers that have far to go; their optimiser takes
@@ -107,22 +107,40 @@ class LatentSymbols(nn.Module):
 
     def end_epoch(self, *, is_last: bool) -> None:
         """Find the rule that the table follows where combinations were seen."""
-        table = (GAIN * self.table).detach().view_as(self.counts)
-        evidence = self.counts * self._certainty()
         effort = SUMS_ONLY  # of a table that is still in motion, nothing else can be said
         if self._widths()[0] < SETTLED_WIDTH:
             effort = THOROUGH if is_last else QUICK
         # an encoder of the whole strip may read other symbols on its left than on its right
-        by_place = self.places is not None
-        found = find_rule(table.float().cpu(), evidence.cpu(), effort, by_place=by_place)
-        self.rule.copy_(found.table)
+        found = self._find_rule(effort, by_place=self.places is not None)
         self.is_explained.fill_(found.explains)
         if self.places is not None and not is_last:
             # A place that begins to read a symbol as another place does meets entries that nothing
             # has filled in. Far from their answers they are unlikely, and so are not moved. The
             # nearest rule may be wrong about them, but not more than what they began with.
-            filled_in = torch.lerp(self.rule, table.to(self.rule.device), self._certainty())
+            table = (GAIN * self.table).detach().view_as(self.rule)
+            filled_in = torch.lerp(self.rule, table, self._certainty())
             self.table.detach().copy_(filled_in.flatten() / GAIN)
+
+    def look_again(self, number: int) -> None:
+        """Look for a rule from other random starts, and let it answer alone.
+
+        It may be right where the table is not: an entry that is far from its answer hardly moves.
+        """
+        by_place = self.places is not None and number % 2 == 0  # one time so, one time so
+        self._find_rule(ONCE_MORE, by_place=by_place, seed=number)
+        self.is_explained.fill_(1)
+
+    def _find_rule(self, effort: int, *, by_place: bool, seed: int = 0) -> FoundRule:
+        """Take on the rule that is found for the table."""
+        found = find_rule(
+            (GAIN * self.table).detach().view_as(self.counts).float().cpu(),
+            (self.counts * self._certainty()).cpu(),
+            effort,
+            by_place=by_place,
+            seed=seed,
+        )
+        self.rule.copy_(found.table)
+        return found
 
     def _widths(self) -> Tensor:
         """How wide errors around the two tables are, in spreads of the answers."""

@@ -42,6 +42,13 @@ class RescaledOutput(nn.Module):
         if callable(end_epoch := getattr(self.network, "end_epoch", None)):
             end_epoch(is_last=is_last)
 
+    def look_again(self, number: int) -> bool:
+        """Have a network that can do so answer in another way; whether it can."""
+        if callable(look_again := getattr(self.network, "look_again", None)):
+            look_again(number)
+            return True
+        return False
+
 
 def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:
     """The model with channels last: convolutions and pooling on a CPU take half the time."""

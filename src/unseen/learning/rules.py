@@ -21,7 +21,7 @@ ELBOW = 0.1  # of Huber's loss, in spreads of the answers: a few wrong entries m
 MOST_MISSED, EXPLAINED = 0.06, 1e-3  # share of the evidence, mean loss
 PEAK_RATE, REFITTING_RATE = 0.05, 0.01
 REFITTED = 300, 300  # steps, each time without the entries that are missed
-SUMS_ONLY, QUICK, THOROUGH = range(3)  # efforts
+SUMS_ONLY, QUICK, THOROUGH, ONCE_MORE = range(4)  # efforts
 
 
 @dataclass(frozen=True)
@@ -79,14 +79,21 @@ class FoundRule:
 
 
 def find_rule(
-    table: Tensor, evidence: Tensor, effort: int = THOROUGH, *, by_place: bool = False
+    table: Tensor,
+    evidence: Tensor,
+    effort: int = THOROUGH,
+    *,
+    by_place: bool = False,
+    seed: int = 0,
 ) -> FoundRule:
     """The simplest rule that explains a table, or else the nearest.
 
-    `evidence` says how much each entry counts, `effort` how long to look at most. Where `by_place`
-    is true, a symbol may have another value in another place, if the same will not do.
+    `evidence` says how much each entry counts, `effort` how long to look at most; once more is to
+    look only for what takes longest, from the random starts of another seed. Where `by_place` is
+    true, a symbol may have another value in another place, if the same will not do; once more, it
+    has.
     """
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(seed)
     found = []
     for kind, switch in _kinds(table.ndim, effort, by_place=by_place):
         rules = _random_rules(kind, switch, table, generator)
@@ -98,12 +105,13 @@ def find_rule(
 
 def _kinds(places: int, effort: int, *, by_place: bool) -> Iterator[tuple[Kind, int | None]]:
     """The kinds to try, each with the place of its switch."""
-    for kind in (SUM, SQUARED, CURVED) if effort >= QUICK else (SUM,):
+    simpler = {SUMS_ONLY: [SUM], ONCE_MORE: []}.get(effort, [SUM, SQUARED, CURVED])
+    for kind in simpler:
         yield kind, None
         if by_place:
             yield replace(kind, by_place=True), None
     if effort >= THOROUGH and places <= 2:
-        yield CURVED_FROM_MANY_STARTS, None
+        yield replace(CURVED_FROM_MANY_STARTS, by_place=by_place and effort == ONCE_MORE), None
     elif effort >= THOROUGH:  # in a pair, a switch would weight every combination by itself
         yield from ((SWITCHED, switch) for switch in range(places))
 
