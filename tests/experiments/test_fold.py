@@ -271,6 +271,6 @@ def test_a_fold_that_was_begun_again_says_so_and_has_the_curve_of_its_last_start
     assert epochs[-1] == 1
     once = run_fold(experiment.vary(starts=1), 1).result
     assert (once.starts, once.wrong_seen) == (1, None)
-    said = f"Fold 1 was trained 2 times; {result.wrong_seen} seen combinations came out wrong"
-    assert said in footnote(experiment, [result])
-    assert "trained" not in footnote(experiment, [once])
+    said = f"fold 1 (2 trainings, {result.wrong_seen} wrong in the best)"
+    assert said in footnote(experiment, [result, once])
+    assert "Trained" not in footnote(experiment, [once])

@@ -76,11 +76,14 @@ def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     if experiment.problem.development:
         images = symbol_words(experiment.problem.symbols).images
         lines.append(f"Development folds: tested on held-out training {images}.")
-    for result in results:
-        if result.starts > 1:
-            left = format_count(result.wrong_seen or 0, "seen combination")
-            said = f"{left} came out wrong in the best of them"
-            lines.append(f"Fold {result.fold} was trained {result.starts} times; {said}.")
+    again = [
+        f"fold {each.fold} ({each.starts} trainings, {each.wrong_seen or 0} wrong in the best)"
+        for each in results
+        if each.starts > 1
+    ]
+    if again:
+        said = "Trained again, because seen combinations came out wrong"
+        lines.append(f"{said}: {', '.join(again)}.")
     return " ".join(lines)
 
 
