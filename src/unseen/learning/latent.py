@@ -126,7 +126,8 @@ class LatentSymbols(nn.Module):
 
         It may be right where the table is not: an entry that is far from its answer hardly moves.
         """
-        by_place = self.places is not None and number % 2 == 0  # one time so, one time so
+        # every second look takes values that may differ between places
+        by_place = self.places is not None and number % 2 == 0
         self._find_rule(ONCE_MORE, by_place=by_place, seed=number)
         self.is_explained.fill_(1)
 
