@@ -41,6 +41,8 @@ os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" 
 # Tests start hundreds of processes, which would compile the sources each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+ENVIRONMENT = dict(os.environ)
+
 SMALL = [
     *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--watched-samples", "20"),
     *("--no-report", "--quiet"),
@@ -80,9 +82,12 @@ def named_symbols_are_read_once() -> None:
 
 
 @pytest.fixture(autouse=True)
-def environment_is_restored() -> Iterator[None]:
-    """Libraries set variables when a test imports them; commands that follow would start cold."""
-    with mock.patch.dict(os.environ):
+def environment_is_the_same_for_all() -> Iterator[None]:
+    """Libraries set variables when a test or a fixture imports them.
+
+    Commands that follow would start cold.
+    """
+    with mock.patch.dict(os.environ, ENVIRONMENT, clear=True):
         yield
 
 
