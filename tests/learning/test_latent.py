@@ -12,7 +12,7 @@ import unseen
 from unseen import PRESETS
 from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
-from unseen.learning import rules
+from unseen.learning import latent, rules
 from unseen.learning.latent import ALPHABET, GAIN, LatentSymbols
 from unseen.learning.models import MODELS
 
@@ -171,3 +171,24 @@ def test_a_rule_that_is_looked_for_again_answers_alone(
     for number in (1, 2):
         network.look_again(number)
         assert (network._answers() - sums).abs().max() < 0.1
+
+
+def test_a_network_doubts_a_rule_that_goes_beyond_what_was_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = LatentSymbols(2, nn.Identity(), views=None)
+    table = torch.zeros(ALPHABET, ALPHABET)
+    for beyond in (True, False):
+        found = rules.FoundRule(table, residual=0.0, missed=0.0, near=0.0, goes_beyond=beyond)
+        monkeypatch.setattr(latent, "find_rule", lambda *_, found=found, **__: found)
+        network.end_epoch(is_last=True)
+        assert network.is_doubtful == beyond
+
+
+def test_a_training_that_diverged_can_be_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "CURVED_FROM_MANY_STARTS", rules.Kind(stages=((2, 1),)))
+    network = LatentSymbols(2, nn.Identity(), views=None)
+    network.counts.fill_(torch.nan)
+    network.table.data.fill_(torch.nan)
+    network.look_again(1)
+    assert not network.is_doubtful

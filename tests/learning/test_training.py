@@ -331,6 +331,31 @@ def test_before_another_start_a_network_looks_for_a_better_way_to_answer(
     assert model.network.weight.item() == kept
 
 
+@pytest.mark.parametrize(
+    ("wrong", "doubtful", "kept"),
+    [
+        ((0, 0, 0), (True, True, False), 2),
+        ((0, 2, 0), (True, False, False), 2),
+        ((0, *(0,) * 6), (True,) * 7, 0),
+        ((1, 0, 0), (False, True, False), 2),
+    ],
+)
+def test_a_rule_in_doubt_is_looked_for_again_though_all_that_was_seen_comes_out_right(
+    monkeypatch, wrong, doubtful, kept
+):
+    model = RescaledOutput(torch.nn.Linear(1, 1))
+
+    def look_again(number):
+        model.network.weight.data.fill_(number)
+        model.network.is_doubtful = doubtful[number]
+
+    model.network.weight.data.fill_(0)
+    model.network.is_doubtful, model.network.look_again = doubtful[0], look_again
+    judged(monkeypatch, *wrong)
+    assert fewest_wrong(model, None, CPU) == 0
+    assert model.network.weight.item() == kept
+
+
 def test_a_network_that_cannot_look_again_is_only_judged(monkeypatch):
     judged(monkeypatch, 5)
     assert fewest_wrong(RescaledOutput(torch.nn.Linear(1, 1)), None, CPU) == 5

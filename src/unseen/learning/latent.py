@@ -44,6 +44,7 @@ class LatentSymbols(nn.Module):
     counts: Tensor
     rule: Tensor
     is_explained: Tensor
+    is_doubtful = False  # of the rule found last, not saved: whether it goes beyond seen answers
 
     def __init__(self, length: int, encoder: nn.Module, views: int | None) -> None:
         super().__init__()
@@ -141,6 +142,7 @@ class LatentSymbols(nn.Module):
             seed=seed,
         )
         self.rule.copy_(found.table)
+        self.is_doubtful = found.goes_beyond
         return found
 
     def _widths(self) -> Tensor:

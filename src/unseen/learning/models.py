@@ -303,7 +303,7 @@ def _latent_network(
         cost,
         expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
-        revision=5 if blind else 3,
+        revision=6 if blind else 4,
     )
 
 

@@ -49,6 +49,11 @@ class RescaledOutput(nn.Module):
             return True
         return False
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a network doubts what it answers to combinations that it has not seen."""
+        return bool(getattr(self.network, "is_doubtful", False))
+
 
 def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:
     """The model with channels last: convolutions and pooling on a CPU take half the time."""

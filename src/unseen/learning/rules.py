@@ -3,7 +3,8 @@
 A table says which answer each combination of a network's own symbols has. Where combinations were
 seen, training has filled it in. A rule gives each symbol a value, and the answer is a function of
 the values; fitted to what was seen, it says what the rest should be. Several kinds of rules are
-tried, simplest first, each from many random starts; only seen entries decide between them.
+tried, simplest first, each from many random starts; how near they are to seen entries decides
+between them, and whether they stay within the answers that were seen.
 """
 
 import math
@@ -19,6 +20,11 @@ from unseen.learning.stepwise import Stepwise, adam_step
 ELBOW = 0.1  # of Huber's loss, in spreads of the answers: a few wrong entries must not count much
 # A rule explains a table if it misses few entries by more than that, and is near to the others.
 MOST_MISSED, EXPLAINED = 0.06, 1e-3  # share of the evidence, mean loss
+# One that misses hardly any is taken at once. Otherwise either entries of the table are wrong, or
+# the rule is. A less simple rule is then taken if its loss is less than a quarter.
+HARDLY_MISSED, FAR_NEARER = 0.02, 4.0
+# The mean over all pairs, in spreads: a last digit of 10 for one pair of a hundred makes 0.0025.
+BEYOND = 1e-3
 PEAK_RATE, REFITTING_RATE = 0.05, 0.01
 REFITTED = 300, 300  # steps, each time without the entries that are missed
 SUMS_ONLY, QUICK, THOROUGH, ONCE_MORE = range(4)  # efforts
@@ -72,6 +78,7 @@ class FoundRule:
     residual: float  # mean loss
     missed: float  # share of the evidence that is further away than the elbow
     near: float  # mean loss of the others
+    goes_beyond: bool  # whether it bends and has answers beyond the seen ones
 
     @property
     def explains(self) -> bool:
@@ -86,7 +93,7 @@ def find_rule(
     by_place: bool = False,
     seed: int = 0,
 ) -> FoundRule:
-    """The simplest rule that explains a table, or else the nearest.
+    """The simplest rule that explains a table, unless one is far nearer; or else the nearest.
 
     `evidence` says how much each entry counts, `effort` how long to look at most; once more is to
     look only for what takes longest, from the random starts of another seed. Where `by_place` is
@@ -98,9 +105,12 @@ def find_rule(
     for kind, switch in _kinds(table.ndim, effort, by_place=by_place):
         rules = _random_rules(kind, switch, table, generator)
         found.append(_fit(rules, kind, switch, table, evidence / evidence.sum()))
-        if found[-1].explains:
-            return found[-1]
-    return min(found, key=lambda rule: rule.residual)
+        if found[-1].explains and found[-1].missed < HARDLY_MISSED:
+            break
+    explaining = [rule for rule in found if rule.explains]
+    nearest = min(explaining or found, key=lambda rule: rule.residual)
+    simplest = explaining[0] if explaining else nearest
+    return nearest if FAR_NEARER * nearest.residual < simplest.residual else simplest
 
 
 def _kinds(places: int, effort: int, *, by_place: bool) -> Iterator[tuple[Kind, int | None]]:
@@ -130,17 +140,40 @@ def _fit(
         rules = _chosen(rules, going_on)
         rules = _descend(rules, switch, table, evidence, steps=steps, peak_rate=PEAK_RATE)
     distances = _distances(rules, switch, table, evidence).detach()
-    nearest = _chosen(rules, distances.argmin().unsqueeze(0))
+    chosen = distances.argmin()
+    within = ~_go_beyond(rules, switch, table, evidence)
+    as_near = within & (distances <= FAR_NEARER * distances[chosen])
+    if as_near.any():
+        chosen = distances.where(as_near, math.inf).argmin()
+    nearest = _chosen(rules, chosen.unsqueeze(0))
     for steps in REFITTED:
         near = evidence * ((nearest.tables(switch)[0] - table).abs() < ELBOW)
         nearest = _descend(nearest, switch, table, near, steps=steps, peak_rate=REFITTING_RATE)
     share = float(near.sum())
     return FoundRule(
         table=nearest.tables(switch)[0].detach().contiguous(),
-        residual=float(distances.min()),
+        residual=float(distances[chosen]),
         missed=1 - share,
         near=float(_distances(nearest, switch, table, near).detach()) / max(share, 1e-6),
+        goes_beyond=bool(_go_beyond(nearest, switch, table, evidence)),
     )
+
+
+def _go_beyond(rules: Rules, switch: int | None, table: Tensor, evidence: Tensor) -> Tensor:
+    """Whether each rule bends and has answers beyond those that were seen: (n,), of pairs only.
+
+    Several rules that bend may explain the same. For the last digit of a sum, where 0 + 0 is not
+    seen, a 0 may as well have the value 10; but then 0 + 0 makes 10, beyond all answers seen. What
+    does not bend is taken as it is: a sum that was not seen may well be the largest.
+    """
+    bends = rules.weights.shape[1] > table.ndim + rules.directions.shape[2]
+    seen = table[evidence > evidence.max() / 20]
+    if table.ndim != 2 or not bends or not len(seen):  # nothing is seen where training diverged
+        return torch.zeros(len(rules.values), dtype=torch.bool)
+    tables = rules.tables(switch).detach()
+    beyond = (tables - seen.max()).maximum(seen.min() - tables).sub(ELBOW).clamp(min=0)
+    used = torch.outer(evidence.sum(1), evidence.sum(0))  # how much symbols are used together
+    return (beyond * used).flatten(1).sum(1) > BEYOND
 
 
 def _chosen(rules: Rules, which: Tensor) -> Rules:

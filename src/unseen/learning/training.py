@@ -30,8 +30,8 @@ PARTS_PER_EPOCH = 20
 # Measure after so many parts: ten times an epoch in a short training, four times in a long one.
 PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5
 
-# Looks for a rule once more, if seen combinations come out wrong: some 10 s each, where another
-# start takes minutes.
+# Looks for a rule once more, if seen combinations come out wrong or the rule is doubtful: some 10 s
+# each, where another start takes minutes.
 MORE_LOOKS = 6
 
 
@@ -216,17 +216,18 @@ def train(
 def fewest_wrong(model: RescaledOutput, samples: Samples, device: torch.device) -> int:
     """How many combinations come out wrong, after some more looks for a way to answer.
 
-    The model is left with the way that gets the fewest wrong.
+    The model is left with the way that gets the fewest wrong; of equals, one that is not doubtful.
     """
-    wrong = wrong_combinations(model, samples, device)
+    fewest = wrong_combinations(model, samples, device), model.is_doubtful
     best = saved_weights(model)
     for look in range(1, MORE_LOOKS + 1):
-        if wrong == 0 or not model.look_again(look):
+        if fewest == (0, False) or not model.look_again(look):
             break
-        if (now := wrong_combinations(model, samples, device)) < wrong:
-            wrong, best = now, saved_weights(model)
+        now = wrong_combinations(model, samples, device), model.is_doubtful
+        if now < fewest:
+            fewest, best = now, saved_weights(model)
     model.load_state_dict(best)
-    return wrong
+    return fewest[0]
 
 
 def training_pictures(
