@@ -102,15 +102,15 @@ def test_a_symbol_may_mean_something_else_in_another_place(operation: str) -> No
     assert (found.table - table).abs().max() < 0.01
 
 
-@pytest.mark.parametrize(("seed", "misread"), [(0, 0.2), (1, 0.15), (2, 0.15), (3, 0.15)])
-def test_misread_pictures_do_not_pull_at_what_is_not_seen(seed: int, misread: float) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_misread_pictures_do_not_pull_at_what_is_not_seen(seed: int) -> None:
     """9 x 9 is not seen, but pictures of 8 x 9 that are read as 9 x 9 have filled its entry."""
     table = pairs_table(OPERATIONS["multiply"])
     seen = hidden((10, 10), 10, seed)
     seen[9, 9] = 0
-    filled = torch.where(seen > 0, table, table.roll(1, 0).roll(1, 1))
+    misread = torch.where(seen > 0, table, table.roll(1, 0).roll(1, 1))
     noise = 0.004 * torch.randn(10, 10, generator=torch.Generator().manual_seed(seed))
-    found = find_rule(filled + noise, seen.clamp(min=misread))
+    found = find_rule(misread + noise, seen.clamp(min=0.2))
     assert found.explains
     assert (found.table - table)[9, 9].abs() < 0.5 / 18.1  # half a step, in spreads of products
 

@@ -50,18 +50,22 @@ class Rules:
     weights: Tensor  # (n, weighted places + directions or twice that, switch symbols or 1)
     bias: Tensor  # (n, 1, switch symbols or 1)
 
+    @property
+    def bend(self) -> bool:
+        """Whether they have absolute values beside squares."""
+        return self.weights.shape[1] > sum(self.directions.shape[1:])
+
     def tables(self, switch: int | None) -> Tensor:
         """The answer of every rule to every combination: (n, symbols, …), an axis for each place.
 
-        It is linear in the values v, in u² and, if it bends, in |u|: u are directions through v.
+        It is linear in the values v, in u² and, if rules bend, in |u|: u are directions through v.
         """
         places, symbols = self.values.shape[1:]
         weighted = self.directions.shape[1]
         axes = torch.cartesian_prod(*[torch.arange(symbols)] * weighted).view(-1, weighted)
         v = self.values[:, torch.arange(weighted) % places, axes]  # (n, combinations, weighted)
         u = torch.baddbmm(self.offsets, v, self.directions)
-        bends = [u.abs()] * (self.weights.shape[1] > weighted + u.shape[-1])
-        features = torch.cat([v, u.square(), *bends], dim=-1)
+        features = torch.cat([v, u.square(), *[u.abs()] * self.bend], dim=-1)
         answers = torch.baddbmm(self.bias, features, self.weights)  # (n, combinations, switch)
         grid = answers.view(len(answers), *[symbols] * weighted, -1)
         return grid.squeeze(-1) if switch is None else grid.movedim(-1, 1 + switch)
@@ -166,9 +170,8 @@ def _go_beyond(rules: Rules, switch: int | None, table: Tensor, evidence: Tensor
     seen, a 0 may as well have the value 10; but then 0 + 0 makes 10, beyond all answers seen. What
     does not bend is taken as it is: a sum that was not seen may well be the largest.
     """
-    bends = rules.weights.shape[1] > table.ndim + rules.directions.shape[2]
-    seen = table[evidence > evidence.max() / 20]
-    if table.ndim != 2 or not bends or not len(seen):  # nothing is seen where training diverged
+    seen = table[evidence > evidence.max() / 20]  # nothing, where training diverged
+    if table.ndim != 2 or not rules.bend or not len(seen):
         return torch.zeros(len(rules.values), dtype=torch.bool)
     tables = rules.tables(switch).detach()
     beyond = (tables - seen.max()).maximum(seen.min() - tables).sub(ELBOW).clamp(min=0)
