@@ -50,7 +50,7 @@ class Row:
 
 
 SECTIONS: dict[str, list[Row]] = {
-    "The best there is here": [
+    "The best results": [
         *(Row(name, f"best{option}") for name, option in OPERATIONS.items()),
         Row("what a sign between them says", 'best --operation "shown:+,-,*" --samples 333'),
     ],
@@ -166,16 +166,16 @@ other nine pairs have 98.9 %.
 The form before this one filled in less ([choices.md](choices.md#where-to-look)) and had 69.1 % of
 the distances on fold 2."""
 FEW_NOTE = """\
-Where the seen pairs settle every unseen sum (below), all is well: with 50 pairs, and with 30 and 20
-on fold 1. On fold 2, 30 pairs settle 52 of the 70 unseen sums and 20 pairs 38 of the 80, on fold 1
-15 pairs 35 of the 85. There `best` has 99.1, 69.2 and 5.9 %: what is not settled can still follow
-from both places having the same symbols, but need not. `unseen run` says before it trains how many
-are open. Not told where the digits stand, 30 pairs on fold 2 took two trainings: after the first,
-7 and 8 shared a symbol, one seen pair came out wrong, and 62.0 % were right (99.0 % after the
-second)."""
+Where the seen pairs settle every unseen sum (below), accuracy is about 99 %: with 50 pairs, and
+with 30 and 20 on fold 1. On fold 2, 30 pairs settle 52 of the 70 unseen sums and 20 pairs 38 of the
+80, on fold 1 15 pairs 35 of the 85. There `best` has 99.1, 69.2 and 5.9 %: what is not settled can
+still follow from both places having the same symbols, but need not. `unseen run` says before it
+trains how many are open. Not told where the digits stand, 30 pairs on fold 2 took two trainings:
+after the first, 7 and 8 shared a symbol, one seen pair came out wrong, and 62.0 % were right (99.0
+% after the second)."""
 NOTES = {
     "Sums from few of the 100 pairs": FEW_NOTE,
-    "The best there is here": BEST_NOTE,
+    "The best results": BEST_NOTE,
     "The same, not told where the digits stand": BLIND_NOTE,
 }
 
@@ -275,11 +275,11 @@ Each row is one command, run on the test handwriting and, where the split is ran
 ten folds: mean and standard deviation over folds, of unseen combinations only. `make results` runs
 what is missing (hours for `best`, about a minute a row for `fast` on two cores), records every fold
 in [results.csv](results.csv) and writes this page from it; a row that is not recorded there is from
-before the record was kept. Seconds are of one core of a shared machine, and take in that some rows
-were held up by other work: alone, a fold of the long regressions takes about ten minutes. Settings
-were chosen on development folds; [choices.md](choices.md) has them, and the one that a look at
-these folds prompted. The paper's own figures for addition are 70.9 % and a mean squared error of
-0.853."""
+before the record was kept. Seconds are of one core of shared machines, of which some are
+twice as fast as others, and include delays by other jobs: alone, a fold of the long regressions
+takes about ten minutes. Settings were chosen on development folds; [choices.md](choices.md) has
+them, and says which changes a look at these folds prompted. The paper's own figures for addition
+are 70.9 % and a mean squared error of 0.853."""
 
 # written by hand, from `unseen sweep coverage --report`
 COVERAGE = """
@@ -329,7 +329,7 @@ FAILURES = """
 
 Figures of seen pairs, and of what an error is made of, are from `unseen show RUN --json`.
 
-- **The bend, with `fast`.** Its read-out can express the larger digit, the distance and the
+- **Equal digits, with `fast`.** Its read-out can express the larger digit, the distance and the
   product, but in one epoch it does not always find them: 78, 57 and 71 % of unseen pairs where seen
   ones have 94, 79 and 83 %, in test handwriting. What fails is where the answer bends, at equal
   digits: over the ten folds, the larger of two equal digits is right in 17 % of pictures (0.85 too
@@ -337,8 +337,9 @@ Figures of seen pairs, and of what an error is made of, are from `unseen show RU
   (2.05 too high), of others in 63 %. With two values, the network can put single seen pairs right
   without a bend, so nothing makes it sharp for a pair that is unseen. The lowest fold, 4 (52 and
   42 %), leaves out four pairs of a small digit and a 3 or 4 to its right, which come out one too
-  low together. `good` and `best` fit a rule to all seen pairs after training instead, which has no
-  such freedom. The last digit of a sum `fast` does not learn, not even of seen pairs.
+  low together. `good` and `best` fit a rule to all seen pairs after training instead, which
+  cannot fit single pairs. The last digit of a sum is not learnt in one pass, not even of seen pairs
+  (the row is of `lenet5-strided`).
 - **Beyond what was seen, with `fast`** (`corner`: 7, 8 and 9 never together). Squares and absolute
   values that fit the seen pairs bend away where nothing was seen: 9 + 9 comes out as 13, and no
   unseen pair is right, where seen pairs have 93.5 %. One linear layer (`--model lenet5-strided
@@ -348,9 +349,9 @@ Figures of seen pairs, and of what an error is made of, are from `unseen show RU
   left if it only ever stood on the right. Where one encoder looks at both places, it is 88.3 %.
 - **Few seen pairs**, with `lenet5-strided`: with 50 of the 100 unseen 68.6 %, with 80 unseen
   24.0 %. `good` needs 20 (above).
-- **Clothing**: 36.2 % where an oracle gets 75.8 %. Not for want of adding: of its error 0.1 %
-  is wrong sums, 47 % varies with the picture, and 53 % is that a garment is worth too much or too
-  little wherever it stands, in seen pairs too.
+- **Clothing**: 36.2 % where an oracle gets 75.8 %. Addition is not the cause: of its error
+  0.1 % is wrong sums, 47 % varies with the picture, and 53 % is that a garment is worth too much or
+  too little wherever it stands, in seen pairs too.
 - **`lenet5-dense`**: flattened before C5, LeNet-5 gets 65.5 % of seen pairs and 43.7 % of unseen
   ones; with C5 a convolution 81.6 % and 80.3 %.
 - **One digit**: there is nothing to compose. What was never seen cannot be known (5.5 %).

@@ -288,7 +288,10 @@ def classes_in(file: str) -> list[str] | None:
     return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
-BENT = "sums of values, products of two, the larger of two, distances and steps"
+BENT = (
+    "sums of values, products of two, the larger of two, distances and steps; "
+    "not a product of three, and not a table without a rule"
+)
 MOST_LATENT_SYMBOLS = 3  # its table has 16 to the power of their number
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
@@ -337,7 +340,7 @@ MODELS: Registry[Network] = Registry(
         "lenet5-dense": Network(lenet5_dense, BLIND, "LeNet-5, flattened before C5", 2.5),
         "towers": Network(
             *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
-            expresses="sums of values and products of two",
+            expresses="sums of values and products of two; not the larger of two, nor a distance",
             revision=2,
         ),
         "latent": _latent_network(

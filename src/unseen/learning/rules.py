@@ -21,7 +21,7 @@ ELBOW = 0.1  # of Huber's loss, in spreads of the answers: a few wrong entries m
 # A rule explains a table if it misses few entries by more than that, and is near to the others.
 MOST_MISSED, EXPLAINED = 0.06, 1e-3  # share of the evidence, mean loss
 # One that misses hardly any is taken at once. Otherwise either entries of the table are wrong, or
-# the rule is. A less simple rule is then taken if its loss is less than a quarter.
+# the rule is. A less simple rule is then taken if its loss is less than a quarter of the other's.
 HARDLY_MISSED, FAR_NEARER = 0.02, 4.0
 # The mean over all pairs, in spreads: a last digit of 10 for one pair of a hundred makes 0.0025.
 BEYOND = 1e-3
