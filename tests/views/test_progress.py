@@ -96,7 +96,9 @@ def test_a_listener_that_fails_closes_the_session():
         ({"operation": "multiply", "model": "mean"}, []),
     ],
 )
-def test_what_a_network_can_and_cannot_express_is_said_where_answers_are_no_sums(tmp_path, settings, said):
+def test_what_a_network_can_and_cannot_express_is_said_where_answers_are_no_sums(
+    tmp_path, settings, said
+):
     tiny = fast().vary(samples=1, test_samples=1, **settings)
     lines = [
         text

@@ -38,7 +38,7 @@ def run(
     ] = False,
     fresh: Annotated[bool, Parameter(show=False, negative="")] = False,
     report: Annotated[
-        bool, Parameter(group=RUN, help="Write a page of what it shows [yes]")
+        bool, Parameter(group=RUN, help="Write a report page of the results [yes]")
     ] = True,
     tensorboard: Annotated[
         bool, Parameter(group=RUN, negative="", help="Write curves for TensorBoard as well")

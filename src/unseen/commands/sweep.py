@@ -112,7 +112,7 @@ def _check(engine: str, address: str | None, jobs: int | None, output: Path | No
     from unseen.errors import SettingError
 
     if address is not None and engine != "dask":
-        raise SettingError("address", address, "is a Dask scheduler's; say --engine dask as well")
+        raise SettingError("address", address, "is for a Dask scheduler; add --engine dask")
     if address is not None and jobs is not None:
         raise SettingError(
             "jobs", jobs, "counts folds on this machine; leave it out with --address"

@@ -46,7 +46,7 @@ class Training(Frozen):
     )
     learning_rate: float = Field(0.035, gt=0, description="Peak learning rate of the schedule")
     schedule: Annotated[str, known("schedule", lambda: SCHEDULES)] = Field(
-        "one-cycle", description="Course of the learning rate: " + " or ".join(SCHEDULES)
+        "one-cycle", description="Learning rate schedule: " + " or ".join(SCHEDULES)
     )
     scale_answers: bool = Field(
         True, description="Train on answers with mean 0 and standard deviation 1"
@@ -63,11 +63,11 @@ class Training(Frozen):
     )
     starts: int = Field(
         1, ge=1, le=100,
-        description="Trainings at most: train again while seen combinations come out wrong",
+        description="Maximum number of trainings, repeated while seen combinations come out wrong",
     )  # fmt: skip
     watched_samples: int = Field(
         500, ge=0, le=1_000_000,
-        description="Samples of seen and of unseen combinations, measured on the way; 0: none",
+        description="Samples of seen and of unseen combinations to measure in training; 0: none",
     )  # fmt: skip
 
     @model_validator(mode="after")

@@ -55,7 +55,7 @@ class Problem(Frozen):
         2_000, ge=1, title="test_samples", description="Test samples per combination"
     )
     development: bool = Field(
-        False, description="Folds to choose settings on: other splits, no test images"
+        False, description="Use folds for choosing settings: other splits, no test images"
     )
 
     @model_validator(mode="before")
@@ -88,7 +88,7 @@ class Problem(Frozen):
     @model_validator(mode="after")
     def _list_is_there_where_it_is_split_by(self) -> Self:
         if (self.split == "listed") != bool(self.unseen_list):
-            raise ValueError("a list of unseen combinations goes with split 'listed', and only so")
+            raise ValueError("a list of unseen combinations needs split 'listed', and vice versa")
         if self.unseen_list and self.unseen is not None:
             raise ValueError("a list of combinations says how many are unseen; leave out `unseen`")
         return self
