@@ -173,6 +173,23 @@ def test_a_rule_that_is_looked_for_again_answers_alone(
         assert (network._answers() - sums).abs().max() < 0.1
 
 
+@pytest.mark.usefixtures("short_rules")
+def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_elsewhere() -> None:
+    network = LatentSymbols(2, nn.Identity(), views=None)
+    values = torch.linspace(-1, 1, ALPHABET)
+    network.counts.fill_(0.004)
+    for weight, is_simple in ((-1.0, False), (1.0, True)):
+        table = values.unsqueeze(1) + weight * values
+        table[0, :8] += 1.0  # entries that are far from their answers
+        network.table.data = table.flatten() / GAIN
+        before = network._answers().clone()
+        assert network.take_simplest_rule() == is_simple
+        if not is_simple:
+            assert torch.equal(network._answers(), before)
+    sums = values.unsqueeze(1) + values
+    assert (network._answers() - sums).abs().max() < 0.02
+
+
 def test_a_network_doubts_a_rule_that_goes_beyond_what_was_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

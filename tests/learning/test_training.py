@@ -356,6 +356,27 @@ def test_a_rule_in_doubt_is_looked_for_again_though_all_that_was_seen_comes_out_
     assert model.network.weight.item() == kept
 
 
+@pytest.mark.parametrize(
+    ("is_exact", "wrong", "kept", "fewest"),
+    [(True, (0, 0), 7, 0), (True, (2, 0), 7, 0), (True, (0, 1), 0, 0), (False, (0,), 0, 0)],
+)
+def test_the_simplest_rule_counts_if_all_that_was_seen_comes_out_right_by_it(
+    monkeypatch, is_exact, wrong, kept, fewest
+):
+    model = RescaledOutput(torch.nn.Linear(1, 1))
+    model.network.weight.data.fill_(0)
+
+    def take_simplest_rule():
+        if is_exact:
+            model.network.weight.data.fill_(7)
+        return is_exact
+
+    model.network.take_simplest_rule = take_simplest_rule
+    judged(monkeypatch, *wrong)
+    assert fewest_wrong(model, None, CPU) == fewest
+    assert model.network.weight.item() == kept
+
+
 def test_a_network_that_cannot_look_again_is_only_judged(monkeypatch):
     judged(monkeypatch, 5)
     assert fewest_wrong(RescaledOutput(torch.nn.Linear(1, 1)), None, CPU) == 5

@@ -16,7 +16,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unseen.learning.rules import ONCE_MORE, QUICK, SUMS_ONLY, THOROUGH, FoundRule, find_rule
+from unseen.learning.rules import (
+    ONCE_MORE,
+    QUICK,
+    SIMPLEST,
+    SUMS_ONLY,
+    THOROUGH,
+    FoundRule,
+    find_rule,
+)
 
 ALPHABET = 16  # symbols: more than there are digits, because some start as doubles of others
 # The table, its width and the places are few numbers that have far to go; their optimiser takes
@@ -113,7 +121,7 @@ class LatentSymbols(nn.Module):
             effort = THOROUGH if is_last else QUICK
         # an encoder of the whole strip may read other symbols on its left than on its right
         found = self._find_rule(effort, by_place=self.places is not None)
-        self.is_explained.fill_(found.explains)
+        self._take_on(found, is_explained=found.explains)
         if self.places is not None and not is_last:
             # A place that begins to read a symbol as another place does meets entries that nothing
             # has filled in. Far from their answers they are unlikely, and so are not moved. The
@@ -122,6 +130,16 @@ class LatentSymbols(nn.Module):
             filled_in = torch.lerp(self.rule, table, self._certainty())
             self.table.detach().copy_(filled_in.flatten() / GAIN)
 
+    def take_simplest_rule(self) -> bool:
+        """Let the simplest rule answer alone, if it is exact but for some entries; whether it is.
+
+        With few seen combinations, less simple rules explain the same, wrong entries among it.
+        """
+        found = self._find_rule(SIMPLEST, by_place=False)
+        if found.is_exact:
+            self._take_on(found, is_explained=True)
+        return found.is_exact
+
     def look_again(self, number: int) -> None:
         """Look for a rule from other random starts, and let it answer alone.
 
@@ -129,21 +147,23 @@ class LatentSymbols(nn.Module):
         """
         # every second look takes values that may differ between places
         by_place = self.places is not None and number % 2 == 0
-        self._find_rule(ONCE_MORE, by_place=by_place, seed=number)
-        self.is_explained.fill_(1)
+        self._take_on(self._find_rule(ONCE_MORE, by_place=by_place, seed=number), is_explained=True)
 
     def _find_rule(self, effort: int, *, by_place: bool, seed: int = 0) -> FoundRule:
-        """Take on the rule that is found for the table."""
-        found = find_rule(
+        """The rule that the table follows where combinations were seen."""
+        return find_rule(
             (GAIN * self.table).detach().view_as(self.counts).float().cpu(),
             (self.counts * self._certainty()).cpu(),
             effort,
             by_place=by_place,
             seed=seed,
         )
+
+    def _take_on(self, found: FoundRule, *, is_explained: bool) -> None:
+        """Answer by a rule: alone if the table is explained, else where nothing was filled in."""
         self.rule.copy_(found.table)
         self.is_doubtful = found.goes_beyond
-        return found
+        self.is_explained.fill_(is_explained)
 
     def _widths(self) -> Tensor:
         """How wide errors around the two tables are, in spreads of the answers."""

@@ -42,6 +42,11 @@ class RescaledOutput(nn.Module):
         if callable(end_epoch := getattr(self.network, "end_epoch", None)):
             end_epoch(is_last=is_last)
 
+    def take_simplest_rule(self) -> bool:
+        """Have a network that can do so answer by the simplest rule; whether it does."""
+        take = getattr(self.network, "take_simplest_rule", None)
+        return callable(take) and bool(take())
+
     def look_again(self, number: int) -> bool:
         """Have a network that can do so answer in another way; whether it can."""
         if callable(look_again := getattr(self.network, "look_again", None)):

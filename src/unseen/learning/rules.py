@@ -20,6 +20,8 @@ from unseen.learning.stepwise import Stepwise, adam_step
 ELBOW = 0.1  # of Huber's loss, in spreads of the answers: a few wrong entries must not count much
 # A rule explains a table if it misses few entries by more than that, and is near to the others.
 MOST_MISSED, EXPLAINED = 0.06, 1e-3  # share of the evidence, mean loss
+# One that is exact but for what it misses is worth trying, though it may miss more than that.
+EXACT, MOST_MISSED_IF_EXACT = 1e-6, 0.2
 # One that misses hardly any is taken at once. Otherwise either entries of the table are wrong, or
 # the rule is. A less simple rule is then taken if its loss is less than a quarter of the other's.
 HARDLY_MISSED, FAR_NEARER = 0.02, 4.0
@@ -27,7 +29,7 @@ HARDLY_MISSED, FAR_NEARER = 0.02, 4.0
 BEYOND = 1e-3
 PEAK_RATE, REFITTING_RATE = 0.05, 0.01
 REFITTED = 300, 300  # steps, each time without the entries that are missed
-SUMS_ONLY, QUICK, THOROUGH, ONCE_MORE = range(4)  # efforts
+SIMPLEST, SUMS_ONLY, QUICK, THOROUGH, ONCE_MORE = range(5)  # efforts
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Kind:
     directions: int = 4  # of squares and absolute values; with none, a rule is a sum of values
     bends: bool = True  # has absolute values
     by_place: bool = False  # a symbol may have another value in another place
+    is_symmetric: bool = False  # all places have one weight; of sums only
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Rules:
     values: Tensor  # (n, 1 or places, symbols): the same in all places, or by place
     directions: Tensor  # (n, weighted places, directions)
     offsets: Tensor  # (n, 1, directions)
-    weights: Tensor  # (n, weighted places + directions or twice that, switch symbols or 1)
+    # (n, weighted places + directions or twice that, switch symbols or 1); or one for all places
+    weights: Tensor
     bias: Tensor  # (n, 1, switch symbols or 1)
 
     @property
@@ -65,7 +69,8 @@ class Rules:
         axes = torch.cartesian_prod(*[torch.arange(symbols)] * weighted).view(-1, weighted)
         v = self.values[:, torch.arange(weighted) % places, axes]  # (n, combinations, weighted)
         u = torch.baddbmm(self.offsets, v, self.directions)
-        features = torch.cat([v, u.square(), *[u.abs()] * self.bend], dim=-1)
+        linear = v.sum(-1, keepdim=True) if self.weights.shape[1] < weighted else v
+        features = torch.cat([linear, u.square(), *[u.abs()] * self.bend], dim=-1)
         answers = torch.baddbmm(self.bias, features, self.weights)  # (n, combinations, switch)
         grid = answers.view(len(answers), *[symbols] * weighted, -1)
         return grid.squeeze(-1) if switch is None else grid.movedim(-1, 1 + switch)
@@ -88,6 +93,11 @@ class FoundRule:
     def explains(self) -> bool:
         return self.missed < MOST_MISSED and self.near < EXPLAINED
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is exact but for what it misses."""
+        return self.missed < MOST_MISSED_IF_EXACT and self.near < EXACT
+
 
 def find_rule(
     table: Tensor,
@@ -99,7 +109,8 @@ def find_rule(
 ) -> FoundRule:
     """The simplest rule that explains a table, unless one is far nearer; or else the nearest.
 
-    `evidence` says how much each entry counts, `effort` how long to look at most; once more is to
+    `evidence` says how much each entry counts, `effort` how long to look at most. The simplest is a
+    sum in which all places count alike, so that order does not matter; once more is to
     look only for what takes longest, from the random starts of another seed. Where `by_place` is
     true, a symbol may have another value in another place, if the same will not do; once more, it
     has.
@@ -119,7 +130,8 @@ def find_rule(
 
 def _kinds(places: int, effort: int, *, by_place: bool) -> Iterator[tuple[Kind, int | None]]:
     """The kinds to try, each with the place of its switch."""
-    simpler = {SUMS_ONLY: [SUM], ONCE_MORE: []}.get(effort, [SUM, SQUARED, CURVED])
+    few = {SIMPLEST: [SYMMETRIC_SUM], SUMS_ONLY: [SUM], ONCE_MORE: []}
+    simpler = few.get(effort, [SUM, SQUARED, CURVED])
     for kind in simpler:
         yield kind, None
         if by_place:
@@ -208,6 +220,7 @@ def _random_rules(
 ) -> Rules:
     places, symbols, count = table.ndim, len(table), kind.stages[0][0]
     weighted = places if switch is None else places - 1
+    linear = 1 if kind.is_symmetric else weighted
     branches = 1 if switch is None else symbols
 
     def normal(*shape: int) -> Tensor:
@@ -219,7 +232,7 @@ def _random_rules(
         values=normal(weighted if kind.by_place else 1, symbols),
         directions=normal(weighted, kind.directions),
         offsets=0.5 * normal(1, kind.directions),
-        weights=torch.cat([0.7 * normal(weighted, branches), curved], dim=1),
+        weights=torch.cat([0.7 * normal(linear, branches), curved], dim=1),
         bias=torch.zeros(count, 1, branches),
     )
 
@@ -233,6 +246,8 @@ def _distances(rules: Rules, switch: int | None, table: Tensor, evidence: Tensor
     return (errors * evidence).flatten(1).sum(1)
 
 
+# with few seen entries, sums that weight each place explain them in several ways
+SYMMETRIC_SUM = Kind(stages=((8, 400),), directions=0, is_symmetric=True)
 SUM = Kind(stages=((8, 400),), directions=0)
 # products are differences of two squares; a rule that could bend besides would do so for noise
 SQUARED = Kind(stages=((16, 500),), directions=2, bends=False)
