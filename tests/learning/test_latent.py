@@ -174,8 +174,11 @@ def test_a_rule_that_is_looked_for_again_answers_alone(
 
 
 @pytest.mark.usefixtures("short_rules")
-def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_elsewhere() -> None:
-    network = LatentSymbols(2, nn.Identity(), views=None)
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_elsewhere(
+    blind: bool,
+) -> None:
+    network = LatentSymbols(2, nn.Identity(), views=3 if blind else None)
     values = torch.linspace(-1, 1, ALPHABET)
     network.counts.fill_(0.004)
     for weight, is_simple in ((-1.0, False), (1.0, True)):

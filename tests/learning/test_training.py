@@ -358,9 +358,16 @@ def test_a_rule_in_doubt_is_looked_for_again_though_all_that_was_seen_comes_out_
 
 @pytest.mark.parametrize(
     ("is_exact", "wrong", "kept", "fewest"),
-    [(True, (0, 0), 7, 0), (True, (2, 0), 7, 0), (True, (0, 1), 0, 0), (False, (0,), 0, 0)],
+    [
+        (True, (0, 0), 7, 0),
+        (True, (2, 0), 7, 0),
+        (True, (5, 1), 7, 1),
+        (True, (0, 1), 0, 0),
+        (True, (2, 3), 0, 2),
+        (False, (0,), 0, 0),
+    ],
 )
-def test_the_simplest_rule_counts_if_all_that_was_seen_comes_out_right_by_it(
+def test_the_simplest_rule_counts_unless_more_of_what_was_seen_comes_out_wrong_by_it(
     monkeypatch, is_exact, wrong, kept, fewest
 ):
     model = RescaledOutput(torch.nn.Linear(1, 1))

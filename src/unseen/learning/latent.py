@@ -133,7 +133,7 @@ class LatentSymbols(nn.Module):
     def take_simplest_rule(self) -> bool:
         """Let the simplest rule answer alone, if it is exact but for some entries; whether it is.
 
-        With few seen combinations, less simple rules explain the same, wrong entries among it.
+        With few seen combinations, less simple rules explain the same, including wrong entries.
         """
         found = self._find_rule(SIMPLEST, by_place=False)
         if found.is_exact:

@@ -306,7 +306,7 @@ def _latent_network(
         cost,
         expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
-        revision=7 if blind else 5,
+        revision=6 if blind else 4,
     )
 
 

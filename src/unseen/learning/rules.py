@@ -21,7 +21,7 @@ ELBOW = 0.1  # of Huber's loss, in spreads of the answers: a few wrong entries m
 # A rule explains a table if it misses few entries by more than that, and is near to the others.
 MOST_MISSED, EXPLAINED = 0.06, 1e-3  # share of the evidence, mean loss
 # One that is exact but for what it misses is worth trying, though it may miss more than that.
-EXACT, MOST_MISSED_IF_EXACT = 1e-6, 0.2
+EXACT, MOST_MISSED_IF_EXACT = 1e-5, 0.2
 # One that misses hardly any is taken at once. Otherwise either entries of the table are wrong, or
 # the rule is. A less simple rule is then taken if its loss is less than a quarter of the other's.
 HARDLY_MISSED, FAR_NEARER = 0.02, 4.0
@@ -109,11 +109,11 @@ def find_rule(
 ) -> FoundRule:
     """The simplest rule that explains a table, unless one is far nearer; or else the nearest.
 
-    `evidence` says how much each entry counts, `effort` how long to look at most. The simplest is a
-    sum in which all places count alike, so that order does not matter; once more is to
-    look only for what takes longest, from the random starts of another seed. Where `by_place` is
-    true, a symbol may have another value in another place, if the same will not do; once more, it
-    has.
+    `evidence` says how much each entry counts, `effort` how long to look at most. With SIMPLEST,
+    only a sum in which all places count alike is looked for, so that order does not matter; with
+    ONCE_MORE, only what takes longest, from the random starts of another seed. Where `by_place` is
+    true, a symbol may have another value in another place, if the same will not do; with ONCE_MORE,
+    it has.
     """
     generator = torch.Generator().manual_seed(seed)
     found = []

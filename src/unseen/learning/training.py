@@ -216,15 +216,15 @@ def train(
 def fewest_wrong(model: RescaledOutput, samples: Samples, device: torch.device) -> int:
     """How many combinations come out wrong, after some more looks for a way to answer.
 
-    The model is left with the simplest rule if none comes out wrong by it. Else it is left with the
-    way that gets the fewest wrong; of equals, one that is not doubtful.
+    The model is left with the way that gets the fewest wrong; of equals, one that is not doubtful,
+    and the simplest rule before others.
     """
     fewest = wrong_combinations(model, samples, device), model.is_doubtful
     best = saved_weights(model)
     if model.take_simplest_rule():
-        if not wrong_combinations(model, samples, device):
-            return 0
-        model.load_state_dict(best)
+        now = wrong_combinations(model, samples, device), model.is_doubtful
+        if now <= fewest:
+            fewest, best = now, saved_weights(model)
     for look in range(1, MORE_LOOKS + 1):
         if fewest == (0, False) or not model.look_again(look):
             break
