@@ -12,9 +12,9 @@ import unseen
 from unseen import PRESETS
 from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
-from unseen.learning import latent, rules
-from unseen.learning.latent import ALPHABET, GAIN, LatentSymbols
-from unseen.learning.models import MODELS
+from unseen.learning import latent, models, rules
+from unseen.learning.latent import GAIN, LatentSymbols
+from unseen.learning.models import ALPHABET, LARGER_ALPHABET, MODELS
 
 
 def small(model: str, **settings: object):  # type: ignore[no-untyped-def]
@@ -42,11 +42,12 @@ def test_the_answers_are_those_of_its_rule_when_that_explains_the_table() -> Non
     network = MODELS["latent"].build(2, 28, 56)
     assert isinstance(network, LatentSymbols)
     pictures = torch.rand(6, 1, 28, 56)
-    network.rule.copy_(torch.arange(256.0).view(16, 16))
+    side = LARGER_ALPHABET
+    network.rule.copy_(torch.arange(float(side**2)).view(side, side))
     network.is_explained.fill_(1)
     symbols = network.encoder(pictures.view(6, 28, 2, 28).transpose(1, 2).reshape(-1, 1, 28, 28))
-    first, second = symbols.view(6, 2, 16).argmax(-1).T
-    assert torch.equal(network(pictures).flatten(), (16 * first + second).float())
+    first, second = symbols.view(6, 2, side).argmax(-1).T
+    assert torch.equal(network(pictures).flatten(), (side * first + second).float())
 
 
 def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradicts_it() -> None:
@@ -54,7 +55,7 @@ def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradict
     pairs = torch.tensor([[0, 0], [2, 2], [0, 1], [2, 3]])
     losses = []
     for symbol_of_3 in (3, 1):
-        network = LatentSymbols(2, nn.Identity(), views=None)
+        network = LatentSymbols(2, nn.Identity(), views=None, alphabet=ALPHABET)
         symbols = torch.tensor([0, 1, 2, symbol_of_3])[pairs]
         logits = 20 * functional.one_hot(symbols, ALPHABET).float()
         network._views = lambda _, logits=logits: logits.log_softmax(-1)  # type: ignore[method-assign]
@@ -72,6 +73,21 @@ def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradict
         assert torch.equal(predictions, pairs.sum(dim=1).float())
         losses.append(float(loss.detach()))
     assert losses[0] + 0.05 < losses[1]
+
+
+def test_a_network_with_the_smaller_alphabet_of_earlier_versions_answers_as_it_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pictures = torch.rand(6, 1, 28, 56)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(models, "LARGER_ALPHABET", ALPHABET)
+        before = MODELS["latent"].build(2, 28, 56)
+    before.rule.copy_(torch.randn(ALPHABET, ALPHABET))
+    before.is_explained.fill_(1)
+    now = MODELS["latent"].build(2, 28, 56)
+    assert now.rule.shape == (LARGER_ALPHABET, LARGER_ALPHABET)
+    now.load_state_dict(before.state_dict())
+    assert torch.equal(now(pictures), before(pictures))
 
 
 def test_four_symbols_are_more_than_its_table_holds() -> None:
@@ -96,7 +112,7 @@ def test_what_its_table_cannot_hold_is_refused_before_anything_is_written(tmp_pa
 
 
 def test_places_are_drawn_to_sure_views_that_no_other_place_looks_at() -> None:
-    network = LatentSymbols(2, nn.Identity(), views=3)
+    network = LatentSymbols(2, nn.Identity(), views=3, alphabet=ALPHABET)
     sure = 9 * functional.one_hot(torch.tensor([0, 1]), ALPHABET).float()
     # what is seen in the middle is unsure
     views = torch.stack([sure[0], torch.zeros(ALPHABET), sure[1]]).log_softmax(-1).unsqueeze(0)
@@ -129,7 +145,7 @@ def test_widths_follow_the_errors_where_places_are_to_be_found() -> None:
 
 @pytest.mark.usefixtures("short_rules")
 def test_entries_that_nothing_has_filled_in_follow_the_rule_while_training_goes_on() -> None:
-    network = LatentSymbols(2, nn.Identity(), views=3)
+    network = LatentSymbols(2, nn.Identity(), views=3, alphabet=ALPHABET)
     values = torch.linspace(-1, 1, ALPHABET)
     sums = values.unsqueeze(0) + values.unsqueeze(1)
     table = sums.clone()
@@ -159,7 +175,7 @@ def test_a_rule_that_is_looked_for_again_answers_alone(
 ) -> None:
     """Where entries of the table are wrong, they answer no more."""
     monkeypatch.setattr(rules, "CURVED_FROM_MANY_STARTS", rules.Kind(stages=((8, 300),)))
-    network = LatentSymbols(2, nn.Identity(), views=3 if blind else None)
+    network = LatentSymbols(2, nn.Identity(), views=3 if blind else None, alphabet=ALPHABET)
     values = torch.linspace(-1, 1, ALPHABET)
     sums = values.unsqueeze(0) + values.unsqueeze(1)
     wrong = torch.arange(ALPHABET**2).view_as(sums) % 10 == 3  # more than a rule may miss
@@ -178,7 +194,7 @@ def test_a_rule_that_is_looked_for_again_answers_alone(
 def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_elsewhere(
     blind: bool,
 ) -> None:
-    network = LatentSymbols(2, nn.Identity(), views=3 if blind else None)
+    network = LatentSymbols(2, nn.Identity(), views=3 if blind else None, alphabet=ALPHABET)
     values = torch.linspace(-1, 1, ALPHABET)
     network.counts.fill_(0.004)
     for weight, is_simple in ((-1.0, False), (1.0, True)):
@@ -196,7 +212,7 @@ def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_e
 def test_a_network_doubts_a_rule_that_goes_beyond_what_was_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    network = LatentSymbols(2, nn.Identity(), views=None)
+    network = LatentSymbols(2, nn.Identity(), views=None, alphabet=ALPHABET)
     table = torch.zeros(ALPHABET, ALPHABET)
     for beyond in (True, False):
         found = rules.FoundRule(table, residual=0.0, missed=0.0, near=0.0, goes_beyond=beyond)
@@ -207,7 +223,7 @@ def test_a_network_doubts_a_rule_that_goes_beyond_what_was_seen(
 
 def test_a_training_that_diverged_can_be_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "CURVED_FROM_MANY_STARTS", rules.Kind(stages=((2, 1),)))
-    network = LatentSymbols(2, nn.Identity(), views=None)
+    network = LatentSymbols(2, nn.Identity(), views=None, alphabet=ALPHABET)
     network.counts.fill_(torch.nan)
     network.table.data.fill_(torch.nan)
     network.look_again(1)

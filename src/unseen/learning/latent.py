@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from unseen.learning.models import ALPHABET
 from unseen.learning.rules import (
     ONCE_MORE,
     QUICK,
@@ -26,7 +27,6 @@ from unseen.learning.rules import (
     find_rule,
 )
 
-ALPHABET = 16  # symbols: more than there are digits, because some start as doubles of others
 # The table, its width and the places are few numbers that have far to go; their optimiser takes
 # steps that suit weights. Scaled so, they take steps this many times as long.
 GAIN = 5.0
@@ -54,23 +54,26 @@ class LatentSymbols(nn.Module):
     is_explained: Tensor
     is_doubtful = False  # of the rule found last, not saved: whether it goes beyond seen answers
 
-    def __init__(self, length: int, encoder: nn.Module, views: int | None) -> None:
+    def __init__(
+        self, length: int, encoder: nn.Module, views: int | None, *, alphabet: int
+    ) -> None:
         super().__init__()
-        self.length, self.encoder = length, encoder
+        self.length, self.encoder, self.alphabet = length, encoder, alphabet
         self.places = None if views is None else nn.Parameter(_reading_order(length, views) / GAIN)
-        shape = [ALPHABET] * length
+        shape = [self.alphabet] * length
         table = 0.5 * torch.randn(shape)
         for place in range(length):
-            values = 0.7 * torch.randn(ALPHABET)
+            values = 0.7 * torch.randn(self.alphabet)
             table += values.view([-1 if axis == place else 1 for axis in range(length)])
         self.table = nn.Parameter(table.flatten() / GAIN)
         # of the second table: each place weights the values, which all places share
-        self.values = nn.Parameter(0.7 * torch.randn(ALPHABET) / GAIN)
+        self.values = nn.Parameter(0.7 * torch.randn(self.alphabet) / GAIN)
         self.weights = nn.Parameter(torch.randn(length) / GAIN)
         self.log_widths = nn.Parameter(torch.zeros(2), requires_grad=views is None)
         self.register_buffer("counts", torch.full(shape, 1e-6))
         self.register_buffer("rule", torch.zeros(shape))
         self.register_buffer("is_explained", torch.zeros(()))
+        self.register_load_state_dict_pre_hook(_take_saved_alphabet)  # type: ignore[no-untyped-call]
 
     def forward(self, pictures: Tensor) -> Tensor:
         likeliest = self._combinations(self._symbols(pictures)).argmax(dim=1)
@@ -185,7 +188,7 @@ class LatentSymbols(nn.Module):
             side = width // self.length
             panels = pictures.view(count, height, self.length, side).transpose(1, 2)
             logits: Tensor = self.encoder(panels.reshape(-1, 1, height, side))
-            return logits.float().view(count, self.length, ALPHABET).log_softmax(dim=-1)
+            return logits.float().view(count, self.length, self.alphabet).log_softmax(dim=-1)
         maps: Tensor = self.encoder(pictures)
         return maps.float().flatten(2).transpose(1, 2).log_softmax(dim=-1)
 
@@ -234,6 +237,22 @@ class LatentSymbols(nn.Module):
         usual = self.counts.square().sum() / self.counts.sum()
         squares = (self.counts / (DOUBTFUL * usual)).square()
         return squares / (squares + 1)
+
+
+def _take_saved_alphabet(
+    network: LatentSymbols, saved: dict[str, Tensor], prefix: str, *_: object
+) -> None:
+    """Shrink a network to the smaller alphabet, which all had before, if what is loaded has it."""
+    values = saved.get(f"{prefix}values")
+    if values is None or values.shape != (ALPHABET,) or network.alphabet == ALPHABET:
+        return
+    kept, network.alphabet = slice(ALPHABET), ALPHABET
+    last = [*network.encoder.modules()][-1]
+    for of_symbols in (network.values, *last.parameters()):
+        of_symbols.data = of_symbols.data[kept]
+    for table in (network.counts, network.rule):
+        table.data = table.data[(kept,) * network.length].contiguous()
+    network.table.data = network.table.data[: network.rule.numel()]
 
 
 def _reading_order(length: int, views: int) -> Tensor:

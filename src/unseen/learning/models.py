@@ -27,6 +27,11 @@ Layers = tuple[tuple[int, int, int], ...]  # convolutions: channels, side of the
 STRIDED_EYES: Layers = ((16, 5, 2), (32, 5, 2))
 DEEP_EYES: Layers = ((16, 5, 2), (32, 3, 1), (64, 3, 2))
 
+# Symbols of a latent network: more than there are digits, because some start as doubles of others.
+# Where few combinations are seen, some digits are rare, and with too few symbols two of those share
+# one. The larger alphabet avoids that, for at most two places, or its table would be too large.
+ALPHABET, LARGER_ALPHABET = 16, 24
+
 
 @dataclass(frozen=True)
 class Network:
@@ -149,7 +154,7 @@ def latent(
     """Symbols of its own, a table of what they make, and the rule that the table follows."""
     from torch import nn
 
-    from unseen.learning.latent import ALPHABET, LatentSymbols
+    from unseen.learning.latent import LatentSymbols
 
     if length > MOST_LATENT_SYMBOLS:
         raise UnseenError(
@@ -158,8 +163,9 @@ def latent(
         )
     panel_width = _panel_width(length, width)
     if not blind:
-        encoder = symbol_encoder(height, panel_width, codes=ALPHABET, eyes=eyes)
-        return LatentSymbols(length, encoder, views=None)
+        alphabet = LARGER_ALPHABET if length <= 2 else ALPHABET
+        encoder = symbol_encoder(height, panel_width, codes=alphabet, eyes=eyes)
+        return LatentSymbols(length, encoder, views=None, alphabet=alphabet)
     panel = _left_after(eyes, height, panel_width)
     encoder = _keras_start(
         *_convolutions(eyes),
@@ -167,7 +173,7 @@ def latent(
         nn.Conv2d(128, ALPHABET, 1),
     )
     views = _left_after(eyes, height, width)[1] - panel[1] + 1
-    return LatentSymbols(length, encoder, views)
+    return LatentSymbols(length, encoder, views, alphabet=ALPHABET)
 
 
 def symbol_encoder(height: int, width: int, codes: int, eyes: Layers = STRIDED_EYES) -> nn.Module:
@@ -292,7 +298,7 @@ BENT = (
     "sums of values, products of two, the larger of two, distances and steps; "
     "not a product of three, and not a table without a rule"
 )
-MOST_LATENT_SYMBOLS = 3  # its table has 16 to the power of their number
+MOST_LATENT_SYMBOLS = 3  # its table has an entry for every combination of symbols
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
 
@@ -306,7 +312,7 @@ def _latent_network(
         cost,
         expresses=BENT,
         most_symbols=MOST_LATENT_SYMBOLS,
-        revision=6 if blind else 4,
+        revision=6 if blind else 5,
     )
 
 
