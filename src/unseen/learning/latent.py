@@ -243,8 +243,8 @@ def _take_saved_alphabet(
     network: LatentSymbols, saved: dict[str, Tensor], prefix: str, *_: object
 ) -> None:
     """Shrink a network to the smaller alphabet, which all had before, if what is loaded has it."""
-    values = saved.get(f"{prefix}values")
-    if values is None or values.shape != (ALPHABET,) or network.alphabet == ALPHABET:
+    values = saved.get(f"{prefix}values")  # of a damaged file, anything
+    if network.alphabet == ALPHABET or getattr(values, "shape", None) != (ALPHABET,):
         return
     kept, network.alphabet = slice(ALPHABET), ALPHABET
     last = [*network.encoder.modules()][-1]
