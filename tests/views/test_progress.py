@@ -6,10 +6,12 @@ import pytest
 from fake_engine import FakeEngine
 from rich.console import Console
 
+from unseen.experiments.checks import network_limits
 from unseen.experiments.events import Ended, FoldDone, Measured, Note, Progressed, Started
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.presets import fast
 from unseen.experiments.session import session
+from unseen.problem.splits import all_combinations
 from unseen.views.progress import format_note, watch
 
 HALF_RIGHT = Measurement(2.0, 1.0, {"rounded": 0.75}, {"rounded": 0.5}, [], [], [], [])
@@ -109,3 +111,24 @@ def test_what_a_network_can_and_cannot_express_is_said_where_answers_are_no_sums
     ]
     assert [line[: len(words)] for line, words in zip(lines, said, strict=True)] == said
     assert all("; not " in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("model", "length", "symbols", "alphabet"),
+    [
+        ("latent", 2, 24, None),
+        ("latent", 2, 25, 24),
+        ("latent", 1, 25, 24),
+        ("latent-deep", 3, 17, 16),
+        ("latent-deep-blind", 2, 17, 16),
+        ("latent-deep-blind", 2, 16, None),
+        ("towers", 2, 25, None),
+    ],
+)
+def test_a_network_with_fewer_symbols_than_the_pictures_is_named(model, length, symbols, alphabet):
+    digits = all_combinations([range(symbols)] * length)
+    posed = SimpleNamespace(combinations=SimpleNamespace(digits=digits))
+    notes = network_limits(model, posed, rule="additive")
+    said = [text for note in notes for text, is_urgent in format_note(note) if is_urgent]
+    told = f"the pictures have {symbols} different symbols, and {model} can tell {alphabet} apart"
+    assert [line[: len(told)] for line in said] == [told] * (alphabet is not None)

@@ -9,6 +9,8 @@ from operator import index
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from unseen.errors import SettingError, UnseenError
 from unseen.experiments.engine import WorkerDiedError
 from unseen.experiments.events import Note
@@ -16,7 +18,8 @@ from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.posing import PosedProblem
 from unseen.learning.baselines import BASELINES
-from unseen.learning.models import find_network, is_own
+from unseen.learning.models import MODELS, find_network, is_own
+from unseen.problem.leakage import Rule
 
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
 LARGE_ENOUGH = 28
@@ -133,6 +136,21 @@ def check_network(
     network = find_network(model)
     if min(height, width) < LARGE_ENOUGH or length > network.most_symbols:
         network.build(length, height, length * width)  # which says what it needs
+
+
+def network_limits(model: str, posed: PosedProblem, *, rule: Rule | None) -> Iterator[Note]:
+    """What a network cannot learn, where it may matter for answers that follow this rule."""
+    if model not in MODELS:
+        return
+    network = MODELS[model]
+    if rule != "additive" and network.expresses:
+        yield Note("read-out", details={"model": model, "expresses": network.expresses})
+    if network.alphabet is not None:
+        digits = posed.combinations.digits
+        symbols, alphabet = len(np.unique(digits)), network.alphabet(digits.shape[1])
+        if symbols > alphabet:
+            details = {"model": model, "symbols": symbols, "alphabet": alphabet}
+            yield Note("small alphabet", details=details)
 
 
 def try_own(experiment: Experiment, sizes: Collection[int], *shape: int) -> None:

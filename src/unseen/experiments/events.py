@@ -12,6 +12,7 @@ NoteKind = Literal[
     "fold damaged",  # and run again
     "leakage",  # what the split gives away: a SplitLeakage
     "read-out",  # what a network can and cannot express, where the answers are no sums
+    "small alphabet",  # a network has fewer symbols of its own than the pictures have
     "slow network",  # one's own, which has not yet answered a first batch
     "worker died",  # another one goes on with its fold
     "scheduler gone",  # of a cluster; its folds are run again once it is back

@@ -21,6 +21,7 @@ from unseen.experiments.checks import (
     check_folds,
     check_network,
     check_path,
+    network_limits,
     parse_folds,
 )
 from unseen.experiments.engine import LocalProcesses, available_cores
@@ -44,7 +45,6 @@ from unseen.experiments.presets import PRESETS
 from unseen.experiments.queue import FoldQueue, FoldTask
 from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError
-from unseen.learning.models import MODELS
 from unseen.problem.fashion import fetch_fashion_mnist, find_fashion_mnist
 from unseen.problem.leakage import split_leakage
 
@@ -150,9 +150,7 @@ def _finish(
         posed = pose(experiment.problem)
         leakage = split_leakage(posed.combinations, [posed.folds[fold - 1] for fold in folds])
         yield Note("leakage", details={"split": leakage})
-        model = experiment.training.model
-        if leakage.rule != "additive" and model in MODELS and MODELS[model].expresses:
-            yield Note("read-out", details={"model": model, "expresses": MODELS[model].expresses})
+        yield from network_limits(experiment.training.model, posed, rule=leakage.rule)
     left = yield from _run(experiment, folder, missing, engine)
     # whoever held these may have died since
     left = yield from _run(experiment, folder, left, engine)

@@ -29,7 +29,8 @@ DEEP_EYES: Layers = ((16, 5, 2), (32, 3, 1), (64, 3, 2))
 
 # Symbols of a latent network: more than there are digits, because some start as doubles of others.
 # Where few combinations are seen, some digits are rare, and with too few symbols two of those share
-# one. The larger alphabet avoids that, for at most two places, or its table would be too large.
+# one. The larger alphabet avoids that. For three places its table would be too large; place-blind
+# networks have not learnt well with it.
 ALPHABET, LARGER_ALPHABET = 16, 24
 
 
@@ -43,6 +44,7 @@ class Network:
     cost: float = 1.0  # time of a training step, in steps of lenet5-strided; roughly
     revision: int = 1  # raised when the same name builds another network: earlier runs stay apart
     most_symbols: float = math.inf  # in a picture
+    alphabet: Callable[[int], int] | None = None  # symbols of its own, by how many a picture has
     expresses: str = ""  # what its read-out can make of the values of symbols, where that is known
     uses_numba: bool = False  # on a CPU, where it is installed: with other last bits than without
 
@@ -162,18 +164,23 @@ def latent(
             f"and these are {length}; 'towers' takes any number"
         )
     panel_width = _panel_width(length, width)
+    alphabet = latent_alphabet(length, blind=blind)
     if not blind:
-        alphabet = LARGER_ALPHABET if length <= 2 else ALPHABET
         encoder = symbol_encoder(height, panel_width, codes=alphabet, eyes=eyes)
         return LatentSymbols(length, encoder, views=None, alphabet=alphabet)
     panel = _left_after(eyes, height, panel_width)
     encoder = _keras_start(
         *_convolutions(eyes),
         *(nn.Conv2d(eyes[-1][0], 128, panel), nn.ReLU()),
-        nn.Conv2d(128, ALPHABET, 1),
+        nn.Conv2d(128, alphabet, 1),
     )
     views = _left_after(eyes, height, width)[1] - panel[1] + 1
-    return LatentSymbols(length, encoder, views, alphabet=ALPHABET)
+    return LatentSymbols(length, encoder, views, alphabet=alphabet)
+
+
+def latent_alphabet(length: int, *, blind: bool) -> int:
+    """How many symbols of its own a latent network has for pictures of so many symbols."""
+    return ALPHABET if blind or length > 2 else LARGER_ALPHABET
 
 
 def symbol_encoder(height: int, width: int, codes: int, eyes: Layers = STRIDED_EYES) -> nn.Module:
@@ -294,10 +301,8 @@ def classes_in(file: str) -> list[str] | None:
     return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
-BENT = (
-    "sums of values, products of two, the larger of two, distances and steps; "
-    "not a product of three, and not a table without a rule"
-)
+BENT = "sums of values, products of two, the larger of two, distances and steps"
+NOT_BENT = "not a product of three, and not a table without a rule"
 MOST_LATENT_SYMBOLS = 3  # its table has an entry for every combination of symbols
 BLIND, PLACE_BLIND, PANEL_AWARE, OWN = "blind", "place-blind", "panel-aware", "your own"
 
@@ -310,7 +315,8 @@ def _latent_network(
         PLACE_BLIND if blind else PANEL_AWARE,
         about,
         cost,
-        expresses=BENT,
+        alphabet=partial(latent_alphabet, blind=blind),
+        expresses=f"{BENT}; of three symbols, one that says how to weight the others; {NOT_BENT}",
         most_symbols=MOST_LATENT_SYMBOLS,
         revision=6 if blind else 5,
     )
@@ -335,7 +341,7 @@ MODELS: Registry[Network] = Registry(
         "lenet5-curved": Network(
             partial(lenet5_strided, values=2),
             *(BLIND, "the same, its answer made of two values, their squares and absolute values"),
-            expresses=BENT,
+            expresses=f"{BENT}; {NOT_BENT}",
         ),
         "lenet5-wide": Network(
             partial(lenet5_strided, widths=(16, 32, 128, 64)),

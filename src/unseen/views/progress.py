@@ -145,6 +145,13 @@ def format_note(note: Note) -> Iterator[tuple[str, bool]]:
                 yield sentence, sentence.startswith("warning")
         case "read-out":
             yield f"What {details['model']} can express: {details['expresses']}.", False
+        case "small alphabet":
+            yield (
+                f"the pictures have {details['symbols']} different symbols, and "
+                f"{details['model']} can tell {details['alphabet']} apart at most; "
+                "'towers' takes any number",
+                True,
+            )
         case "record damaged":
             yield f"{details['path']} was damaged; written anew", True
         case "fold damaged":
