@@ -133,8 +133,10 @@ SECTIONS: dict[str, list[Row]] = {
 
 # written by hand: what the rows do not say
 BEST_NOTE = """\
-Fold 1 of the signs was run before the record was kept, with 98.8 % right by rounding. The seconds
-are beside other work, and some folds were held up.
+Fold 1 of the signs was run before the record was kept, with 98.8 % right by rounding. The network
+of the signs is not told which of the three places holds the sign; with 333 samples of each of 270
+seen combinations, it is shown as many pictures as the others. The seconds are beside other work,
+and some folds were held up.
 
 Networks for pairs now have 24 symbols of their own, and had 16 before
 ([why](choices.md#symbols-to-spare-with-few-seen-pairs)). Place-blind networks and those for three
@@ -145,10 +147,10 @@ digits, the numbers that two digits spell and the last digits on folds 4 to 10.
 Place-blind networks, and those of the signs, were run before three earlier changes on some or all
 folds. They keep their figures, and stand in the record under the name of the present run. The
 first change, that trainings can begin again (`--starts 3`), changes nothing where all seen pairs
-come out right. The second, which rule is taken where several explain the same
-([choices.md](choices.md#several-rules-that-explain-the-same)), hardly concerns answers that sums or
-products explain. The third, that a sum in which all places count alike is tried first, concerns
-sums from few pairs.
+come out right. The second decides between several rules that fit the seen pairs
+([choices.md](choices.md#several-rules-that-explain-the-same)), and has almost no effect on sums and
+products. The third, that a sum in which all places count alike is tried first, concerns sums from
+few pairs.
 
 Of the last digits, with 16 symbols, folds 4, 5 and 7 had 49.5, 89.0 and 99.0 % before the first
 change, with 4, 3 and 1 seen pairs wrong: entries of their tables were wrong, and the rule was
@@ -173,16 +175,18 @@ other nine pairs have 98.9 %.
 The form before this one filled in less ([choices.md](choices.md#where-to-look)) and had 69.1 % of
 the distances on fold 2."""
 FEW_NOTE = """\
-With 20 pairs and more, `best` has about 99 %, and `best-blind` from 30 on. With 20 and 15, both
-folds show pairs from which every sum follows, if both places share their values; if each place has
-values of its own, 20 pairs settle all 80 unseen sums on fold 1 and 38 on fold 2, and 15 pairs 35 of
-the 85 on fold 1. Before it trains, `unseen run` says how many are open in the second sense. With 16
-symbols, `best` had 47.1 % with 20 pairs of fold 2 and 5.9 % with 15 pairs of fold 1, where digits
-that are in one seen pair only shared a symbol with others, though every seen pair came out right
-([choices.md](choices.md#symbols-to-spare-with-few-seen-pairs)). With 24, it has 98.8 % with those
-20 pairs. With those 15, its rule is right, but only 88.9 % of the pictures come out right: a
-quarter of the 2s are read as 7s, and of the 7s as 2s. Two of the three seen pairs with them are
-(2, 3) and (5, 7); the third is (7, 2), whose sum stays the same if both are swapped. Not told where
+With 20 and 30 pairs `best` has about 99 %, and `best-blind` with 30 and 50; it was not run with
+fewer. With 20 and 15 pairs, every unseen sum follows from the seen ones on both folds, if a digit
+has the same value in both places. If it may have another value in each place, the 20 seen pairs
+determine all 80 unseen sums on fold 1 and 38 on fold 2, and the 15 seen pairs 35 and 24 of the 85.
+Before it trains, `unseen run` says how many are open in the second sense. With 16 symbols, `best`
+had 47.1 % with 20 pairs of fold 2 and 5.9 % with 15 pairs of fold 1, where digits that are in one
+seen pair only shared a symbol with others, though every seen pair came out right
+([choices.md](choices.md#symbols-to-spare-with-few-seen-pairs)). These two folds prompted the change
+to 24 symbols, so their present figures are not independent evidence for it: 98.8 % with those 20
+pairs, and 88.9 % with those 15. There the rule is right, but a quarter of the 2s are read as 7s,
+and of the 7s as 2s. Two of the three seen pairs with them are (2, 3) and (5, 7); the third is
+(7, 2), whose sum stays the same if both are swapped. Not told where
 the digits stand, 30 pairs on fold 2 took two trainings: after the first, 7 and 8 shared a symbol,
 one seen pair came out wrong, and 62.0 % were right (99.0 % after the second)."""
 GOOD_NOTE = """\
@@ -323,8 +327,8 @@ COVERAGE = """
 many pictures of unseen pairs round to the right sum: for `fast` with 95 % intervals over three
 splits and three seeds each; for `good` each network, split by split (with 90 and 99 pairs, the
 third seed has not been run yet). The networks of `good` are of an earlier form, with 16 symbols,
-and have not been run again with 24. *Settled* are the unseen sums that somebody could work out who
-is told the seen ones, and that a sum has one value for each digit in each place. The networks are
+and have not been run again with 24. *Settled* is the share of unseen sums, in %, that can be
+calculated from the seen ones, if a sum has one value for each digit in each place. The networks are
 in [coverage.csv](coverage.csv).
 
 ![Unseen sums right against the number of seen pairs](coverage.png)
@@ -348,9 +352,9 @@ in [coverage.csv](coverage.csv).
 `good`, with 16 symbols, composed from 20 pairs on as well as with 80, but for one split, which
 failed with 25 pairs and every seed, and with 30 pairs and one of three. From 15 pairs it composed
 on two of three splits (with one exception in six networks). On the split with 25 pairs and seed 0,
-7s and 8s shared a symbol: each is in two of the 25 seen pairs only, so that keeping all symbols in
-use cost less with one for both and two for digits that are seen more often, and once it was so, no
-symbol was free. The same happened with 15 pairs and seed 0 (5 and 6, 5 and 8). This is why there
+7s and 8s shared a symbol: each is in only two of the 25 seen pairs. The loss was lower when both
+shared one symbol and frequent digits had two; after that, no symbol was left to separate them. The
+same happened with 15 pairs and seed 0 (5 and 6, 5 and 8). This is why there
 are 24 symbols now ([choices.md](choices.md#symbols-to-spare-with-few-seen-pairs)). It needs fewer
 pairs than settle all sums in this sense, because it reads both places with the same symbols, and a
 symbol is worth the same in both, but for a factor: with 15 seen pairs, a third of the unseen sums
