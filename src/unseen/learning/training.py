@@ -30,8 +30,8 @@ PARTS_PER_EPOCH = 20
 # Measure after so many parts: ten times an epoch in a short training, four times in a long one.
 PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5
 
-# Looks for a rule once more, if seen combinations come out wrong or the rule is doubtful: some 10 s
-# each, where another start takes minutes.
+# Looks for a rule once more, if seen combinations come out wrong or the rule is doubtful: 5 to 20 s
+# each, where another start takes half a minute to minutes.
 MORE_LOOKS = 6
 
 
