@@ -55,7 +55,7 @@ class Training(Frozen):
         "fp32", description="Arithmetic in training: fp32 or bf16"
     )
     averaged_epochs: int = Field(
-        0, ge=0, description="Average the weights at the ends of this many last epochs"
+        0, ge=0, description="Average the weights over this many last epochs; 0 averages none"
     )
     fresh_draws: bool = Field(False, description="Draw other training samples in every epoch")
     distortion: float = Field(
