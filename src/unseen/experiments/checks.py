@@ -1,4 +1,4 @@
-"""What is refused before anything is run: devices, folds and networks that cannot work."""
+"""What is refused or said before anything is run: devices, folds, networks that cannot work."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
