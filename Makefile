@@ -74,7 +74,7 @@ endef
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || \
 	  { echo "unseen needs Python 3.11 to 3.14; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
-	$(call install,$(VENV),what running needs,up to 320 MB to fetch and 1 to 2 minutes (gigabytes where pip takes the CUDA build of torch),--editable '.[numba]')
+	$(call install,$(VENV),what running needs,up to 320 MB to fetch and 1 to 2 minutes (gigabytes where pip takes the CUDA build of torch),--editable .)
 
 $(DEV_READY): $(READY)
 	$(call install,$(VENV),what tests and checks need,up to 300 MB to fetch and 1 to 2 minutes,--editable '.[dev]')

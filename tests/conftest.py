@@ -35,8 +35,6 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Several tests run at once; threads of theirs that wait for each other would wait in turns.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# What numba has compiled is kept for the other processes of the tests: three seconds each.
-os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" / "numba")
 
 # Tests start hundreds of processes, which would compile the sources each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -170,14 +168,6 @@ def short_rules(monkeypatch: pytest.MonkeyPatch) -> None:
         stages = tuple((at_once, steps // 3) for at_once, steps in kind.stages)
         monkeypatch.setattr(rules, name, replace(kind, stages=stages))
     monkeypatch.setattr(rules, "REFITTED", (100, 100))
-
-
-@pytest.fixture
-def without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if numba were not installed: it is neither found nor imported."""
-    monkeypatch.setitem(sys.modules, "numba", None)
-    for module in ("pooled", "sparse_pooling"):
-        monkeypatch.delitem(sys.modules, f"unseen.learning.{module}", raising=False)
 
 
 @cache

@@ -8,7 +8,16 @@ from conftest import write_symbols
 from unseen.errors import SettingError, UnseenError
 from unseen.experiments import experiment as module
 from unseen.experiments.experiment import SETTINGS, Experiment, fingerprint
-from unseen.experiments.presets import PRESETS, best, best_blind, fast, good, paper, paper_text
+from unseen.experiments.presets import (
+    PRESETS,
+    best,
+    best_blind,
+    fast,
+    good,
+    paper,
+    paper_2000,
+    paper_text,
+)
 from unseen.experiments.run_folder import RunFolder
 from unseen.learning.models import MODELS
 from unseen.learning.settings import Training
@@ -27,14 +36,16 @@ def test_the_papers_recipe_is_the_notebooks():
         "precision": "fp32",
         "averaged_epochs": 0,
         "starts": 1,
-        "watched_samples": 2_000,
+        "watched_samples": 500,
         "fresh_draws": False,
         "distortion": 0.0,
         "loss": "mse",
     }
     assert recipe.problem.samples_per_combination == 1_000
-    assert recipe.problem.test_samples_per_combination == 2_000
+    assert recipe.problem.test_samples_per_combination == 1_000
     assert recipe.problem.split_seed == 376483
+    twice = paper_2000()
+    assert twice == recipe.vary(name="paper-2000", samples=2_000)
 
 
 def test_the_papers_text_is_its_recipe_with_lenet5():
@@ -77,8 +88,8 @@ def test_what_is_measured_on_the_way_is_no_other_experiment():
 
 # Folders are named by them, as they were computed first: no default or spelling may move a run.
 EARLIER = {
-    "71bd03f9b528": fast().vary(model="lenet5-strided", loss="mse"), "0fdb2d76d30c": paper(),
-    "bac1c2cbf939": paper_text(),
+    "71bd03f9b528": fast().vary(model="lenet5-strided", loss="mse"),
+    "bac1c2cbf939": paper_text().vary(watched_samples=2_000),
     "e2a04fcd6aef": best().vary(model="towers", epochs=24, learning_rate=0.008, starts=1),
     "9ec9297f1dfd": best_blind().vary(
         model="lenet5-wide", epochs=18, learning_rate=0.01, starts=1
@@ -133,35 +144,6 @@ def test_the_fingerprint_changes_when_a_name_builds_another_network(monkeypatch)
     model = fast().training.model
     monkeypatch.setitem(MODELS, model, replace(MODELS[model], revision=2))
     assert fingerprint(fast()) != before
-
-
-NUMBA_USERS = [name for name, network in MODELS.items() if network.uses_numba]
-
-
-def test_only_the_authors_network_uses_numba():
-    assert NUMBA_USERS == ["paper", "paper-undropped"]
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_fingerprint_tells_whether_a_network_that_uses_numba_has_it(
-    model, without_numba, monkeypatch
-):
-    experiment = fast().vary(model=model)
-    elsewhere = experiment.vary(device="cuda")  # where numba computes nothing
-    prints = fingerprint(experiment), fingerprint(elsewhere)
-    monkeypatch.undo()
-    assert (fingerprint(experiment) == prints[0]) == (model not in NUMBA_USERS)
-    assert fingerprint(elsewhere) == prints[1]
-
-
-@pytest.mark.parametrize("model", NUMBA_USERS)
-def test_with_numba_the_fingerprint_is_that_of_earlier_versions_which_required_it(
-    model, monkeypatch
-):
-    experiment = fast().vary(model=model)
-    with_numba = fingerprint(experiment)
-    monkeypatch.setitem(MODELS, model, replace(MODELS[model], uses_numba=False))
-    assert fingerprint(experiment) == with_numba
 
 
 def test_the_fingerprint_changes_with_the_codes_results(monkeypatch):

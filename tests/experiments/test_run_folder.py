@@ -7,7 +7,6 @@ import sys
 import threading
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 import made_up_runs
@@ -23,7 +22,7 @@ from unseen.experiments.find_runs import find_run, list_runs
 from unseen.experiments.fold import FoldOutcome
 from unseen.experiments.networks import load_network
 from unseen.experiments.posing import pose
-from unseen.experiments.presets import fast, paper
+from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
 from unseen.files import DamagedFileError, file_sha256, write_whole
@@ -59,26 +58,6 @@ def test_a_fold_is_read_back_as_it_was_saved(tmp_path: Path):
     assert {path.name for path in (tmp_path / "run/folds/03").iterdir()} == {
         *("result.json", "predictions.npz", "model.safetensors", "lock"),
     }
-
-
-def test_the_record_says_whether_numba_was_installed(tmp_path: Path, without_numba, monkeypatch):
-    RunFolder(tmp_path / "without").create(paper())
-    monkeypatch.undo()
-    RunFolder(tmp_path / "with").create(paper())
-    assert RunFolder(tmp_path / "without").environment()["numba"] == "not installed"
-    assert RunFolder(tmp_path / "with").environment()["numba"] == version("numba")
-
-
-def test_a_run_that_was_begun_with_numba_does_not_go_on_without(tmp_path: Path, monkeypatch):
-    folder = RunFolder.of(paper(), tmp_path)
-    folder.create(paper())
-    with folder.hold(1):
-        folder.save_checkpoint(1, b"of an epoch with numba")
-    monkeypatch.setitem(sys.modules, "numba", None)
-    assert RunFolder.of(paper(), tmp_path) != folder
-    with pytest.raises(UnseenError, match="numba was installed or removed"):
-        complete_fold(folder.path, paper(), 1)
-    assert folder.checkpoint(1) == b"of an epoch with numba"
 
 
 @settings(max_examples=60)

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from unseen.errors import UnseenError
 from unseen.learning.models import BLIND, MODELS, lenet5, lenet5_dense, paper, parameter_count
-from unseen.learning.modules import CurvedReadOut, Dropout, Towers
+from unseen.learning.modules import CurvedReadOut, Dropout, Fp32Linear, Towers
 
 
 def layers(model):
@@ -30,8 +30,8 @@ def test_the_papers_network_is_the_notebooks():
     ]
     assert [layer.share for layer in model if isinstance(layer, Dropout)] == [0.25, 0.5]
     assert layers(model) == [
-        *("Conv2d", "PooledConvolution", "FlattenLast", "Dropout"),
-        *("Linear", "ReLU", "Dropout", "Linear", "ReLU", "Linear"),
+        *("Conv2d", "ReLU", "Conv2d", "MaxPool2d", "ReLU", "FlattenLast", "Dropout"),
+        *("Linear", "ReLU", "Dropout", "Fp32Linear", "ReLU", "Fp32Linear"),
     ]
 
 
@@ -96,6 +96,28 @@ def test_pictures_that_are_too_small_are_refused(name):
         refusal = str(error)
     if refusal or name in ("lenet5", "paper", "towers"):
         assert re.search(r"network needs pictures of at least .*5 × (10|5)$", refusal)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_in_bf16_the_last_layers_compute_in_fp32(name):
+    """Eight bits of bf16 tell 17.9375 and 18 apart and nothing between: too few to round by."""
+    torch.manual_seed(3)
+    model = MODELS[name].build(2, 28, 56).eval()
+    last = [layer for layer in model.modules() if isinstance(layer, Fp32Linear)]
+    kinds = []
+    for layer in last:
+        layer.register_forward_hook(lambda _, inputs, made: kinds.append(made.dtype))
+    first = next(layer for layer in model.modules() if isinstance(layer, nn.Conv2d))
+    first.register_forward_hook(lambda _, inputs, made: kinds.append(made.dtype))
+    pictures = torch.rand(4, 1, 28, 56)
+    with torch.autocast("cpu", torch.bfloat16):
+        answers = model(pictures)
+    assert kinds[0] == torch.bfloat16
+    assert {*kinds[1:]} == ({torch.float32} if last else set())
+    assert last or name in ("latent-blind", "latent-deep-blind")  # theirs are convolutions
+    if not name.startswith("latent"):  # which answers by the likeliest symbols
+        assert answers.dtype == torch.float32
+        assert torch.allclose(answers, model(pictures), atol=0.02)
 
 
 def test_lenet5_looks_at_a_strip_of_views():

@@ -40,7 +40,7 @@ PATIENCE_SECONDS = 60  # with a scheduler that is gone, and with a cluster that 
 POLL_SECONDS = 0.1
 SECONDS_BETWEEN_COUNTS = 1.0  # of workers, which come and go
 ADDRESS = r"((tcp|tls|ucx|wss?)://)?[^/\s]+:[0-9]{1,5}"
-COMPARED = ("unseen", "torch", "numpy", "numba")
+COMPARED = ("unseen", "torch", "numpy")
 MOST_FOLDS_IN_A_WORKER = 1024  # Dask itself runs as many as a worker has threads
 
 

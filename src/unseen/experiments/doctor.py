@@ -22,7 +22,6 @@ FOLD_AGAIN = "run it again; `unseen show` of the run prints the command"
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 # by what it is for; an extra of the same name where it is one
 OPTIONAL_PACKAGES = {
-    "numba": "the authors' network trains faster",
     "distributed": "studies on a cluster (unseen[dask])",
     "tensorboard": "curves for TensorBoard (unseen[tensorboard])",
     "onnxruntime": "networks as ONNX (unseen[onnx])",

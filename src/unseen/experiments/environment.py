@@ -6,8 +6,6 @@ import platform
 import socket
 from functools import cache
 
-from unseen.learning.models import has_numba
-
 RECORDED_PACKAGES = ("unseen", "torch", "numpy", "safetensors")
 
 
@@ -17,7 +15,6 @@ version = cache(importlib.metadata.version)  # which reads a file of the package
 def current_environment() -> dict[str, str]:
     """The machine and the versions at hand."""
     versions = {name: version(name) for name in RECORDED_PACKAGES}
-    versions["numba"] = version("numba") if has_numba() else "not installed"
     machine = {
         "python": platform.python_version(),
         "system": platform.platform(),

@@ -23,6 +23,7 @@ RESULTS_VERSION = 2
 COUNTED = {"model", "epochs", "batch_size", "optimizer", "learning_rate", "schedule"}
 COUNTED |= {"scale_answers", "symbols"}
 NOT_COUNTED = {"name", "watched_samples"}  # no number depends on them
+BF16 = "bf16, last layers in fp32"  # what that precision is; in version 0.1, all layers were bf16
 FIRST_DEFAULTS = {"loss": "mse"}  # of settings whose default is another now
 
 
@@ -109,22 +110,19 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
 
     A folder of symbols and a model's file count by what they hold, not by where they are. A setting
     at its first default does not count, so that neither a new setting nor another default moves
-    earlier runs. A network that uses numba counts as another where that is not installed. `earlier`
-    gives the fingerprint of version 0.1, where the samples measured on the way counted.
+    earlier runs. `earlier` gives the fingerprint of version 0.1, where the samples measured on the
+    way counted.
     """
-    from unseen.learning.models import has_numba
-
     sums = content_sums(experiment)
-    model = _model_words(experiment, sums.model, numba=has_numba())[-1]
+    model = _model_words(experiment, sums.model)[-1]
     return _fingerprint(experiment, sums.symbols, model, RESULTS_VERSION, earlier=earlier)
 
 
 def known_fingerprints(experiment: Experiment, sums: "ContentSums") -> set[str]:
-    """Every fingerprint that an experiment has had: in all versions, with numba and without."""
+    """Every fingerprint that an experiment has had, in all versions."""
     return {
         _fingerprint(experiment, sums.symbols, model, results_version, earlier=earlier)
-        for numba in (True, False)
-        for model in _model_words(experiment, sums.model, numba=numba)
+        for model in _model_words(experiment, sums.model)
         for results_version in range(1, RESULTS_VERSION + 1)
         for earlier in (True, False)
     }
@@ -163,19 +161,16 @@ def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
     return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
 
 
-def _model_words(experiment: Experiment, own_sum: str, *, numba: bool) -> list[str]:
+def _model_words(experiment: Experiment, own_sum: str) -> list[str]:
     """What a fingerprint counts as the model, in its first revision and up to the present one."""
     from unseen.learning.baselines import BASELINES
-    from unseen.learning.models import MODELS, Network, is_own
+    from unseen.learning.models import MODELS, is_own
 
     model = experiment.training.model
     if is_own(model):
         return [f"{own_sum}:{model.rpartition(':')[2]}"]
     known = MODELS[model] if model in MODELS else BASELINES[model]
-    uses_numba = isinstance(known, Network) and known.uses_numba and experiment.device == "cpu"
-    ending = ", without numba" if uses_numba and not numba else ""
-    later = [f", revision {number}" for number in range(2, known.revision + 1)]
-    return [f"{model}{revision}{ending}" for revision in ("", *later)]
+    return [model, *(f"{model}, revision {number}" for number in range(2, known.revision + 1))]
 
 
 def _fingerprint(
@@ -184,6 +179,8 @@ def _fingerprint(
     settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
     settings["problem"]["symbols"] = symbols
     settings["training"]["model"] = model
+    if experiment.training.precision == "bf16":
+        settings["training"]["precision"] = BF16
     settings["results_version"] = results_version
     # symbols count by what they hold; other parts that somebody has added, by their source
     added = added_parts(experiment)

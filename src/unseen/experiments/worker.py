@@ -35,10 +35,7 @@ def complete_fold(
         with suppress(DamagedFileError):
             checkpoint = folder.checkpoint(fold)
         if RunFolder.of(experiment, path.parent) != folder:
-            raise UnseenError(
-                "the symbols or the model's file have changed since the run began, or numba was "
-                "installed or removed"
-            )
+            raise UnseenError("the symbols or the model's file have changed since the run began")
         steps = fold_steps(experiment, fold, checkpoint, folder.shared_file)
         reported, measured = -math.inf, math.inf
         while True:

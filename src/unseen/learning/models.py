@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,28 +45,28 @@ class Network:
     most_symbols: float = math.inf  # in a picture
     alphabet: Callable[[int], int] | None = None  # symbols of its own, by how many a picture has
     expresses: str = ""  # what its read-out can make of the values of symbols, where that is known
-    uses_numba: bool = False  # on a CPU, where it is installed: with other last bits than without
 
 
 def paper(length: int, height: int, width: int, *, dropout: bool = True) -> nn.Module:
     """The network of the authors' notebook, to the letter.
 
     Pooling comes before rectifying and flattening before dropout: the same function, the same
-    gradients, less work. The pooled convolution rectifies what it is given and what it gives.
+    gradients, less work.
     """
     from torch import nn
 
-    from unseen.learning.modules import Dropout, FlattenLast
-    from unseen.learning.pooled import PooledConvolution
+    from unseen.learning.modules import Dropout, FlattenLast, Fp32Linear
 
     rows, columns = (height - 4) // 2, (width - 4) // 2
     _refuse_small_pictures(height, width, least=6)
     drop = Dropout if dropout else nn.Identity
     return _keras_start(
-        *(nn.Conv2d(1, 32, 3), PooledConvolution(32, 64, 3), FlattenLast(), drop(0.25)),
+        *(nn.Conv2d(1, 32, 3), nn.ReLU()),
+        *(nn.Conv2d(32, 64, 3), nn.MaxPool2d(2), nn.ReLU()),
+        *(FlattenLast(), drop(0.25)),
         *(nn.Linear(64 * rows * columns, 256), nn.ReLU(), drop(0.5)),
-        *(nn.Linear(256, 100), nn.ReLU()),
-        nn.Linear(100, 1),
+        *(Fp32Linear(256, 100), nn.ReLU()),
+        Fp32Linear(100, 1),
     )
 
 
@@ -75,13 +74,15 @@ def lenet5(length: int, height: int, width: int) -> nn.Module:
     """LeNet-5 as LeCun drew it: C5 is a convolution, so a wide picture becomes a strip of views."""
     from torch import nn
 
+    from unseen.learning.modules import Fp32Linear
+
     rows, columns = _left_after_pooling(height, width)
     views = abs(rows - columns) + 1  # C5 takes the largest square, at every step along the strip
     return _keras_start(
         *_lenet5_eyes(),
         *(nn.Conv2d(16, 120, min(rows, columns)), nn.ReLU()),
         *(nn.Conv2d(120, 84, 1), nn.ReLU()),
-        *(nn.Flatten(), nn.Linear(84 * views, 1)),
+        *(nn.Flatten(), Fp32Linear(84 * views, 1)),
     )
 
 
@@ -89,12 +90,14 @@ def lenet5_dense(length: int, height: int, width: int) -> nn.Module:
     """LeNet-5 as most reimplementations have it: the strip flattened into dense layers."""
     from torch import nn
 
+    from unseen.learning.modules import Fp32Linear
+
     rows, columns = _left_after_pooling(height, width)
     return _keras_start(
         *(*_lenet5_eyes(), nn.Flatten()),
         *(nn.Linear(16 * rows * columns, 120), nn.ReLU()),
-        *(nn.Linear(120, 84), nn.ReLU()),
-        nn.Linear(84, 1),
+        *(Fp32Linear(120, 84), nn.ReLU()),
+        Fp32Linear(84, 1),
     )
 
 
@@ -113,7 +116,7 @@ def lenet5_strided(
     """
     from torch import nn
 
-    from unseen.learning.modules import CurvedReadOut
+    from unseen.learning.modules import CurvedReadOut, Fp32Linear
 
     first, second, third, fourth = widths
     eyes = ((first, 5, 2), (second, 5, 2))
@@ -124,7 +127,7 @@ def lenet5_strided(
         *_convolutions(eyes),
         *(nn.Conv2d(second, third, min(rows, columns)), nn.ReLU()),
         *(nn.Conv2d(third, fourth, 1), nn.Tanh()),
-        *(nn.Flatten(), nn.Linear(fourth * views, values)),
+        *(nn.Flatten(), Fp32Linear(fourth * views, values)),
         *read_out,
     )
     for each in read_out:
@@ -187,11 +190,13 @@ def symbol_encoder(height: int, width: int, codes: int, eyes: Layers = STRIDED_E
     """From the picture of one symbol to some numbers that say which it is."""
     from torch import nn
 
+    from unseen.learning.modules import Fp32Linear
+
     rows, columns = _left_after(eyes, height, width)
     return _keras_start(
         *_convolutions(eyes),
         *(nn.Flatten(), nn.Linear(eyes[-1][0] * rows * columns, 128), nn.ReLU()),
-        nn.Linear(128, codes),
+        Fp32Linear(128, codes),
     )
 
 
@@ -277,11 +282,6 @@ def find_network(model: str) -> Network:
     raise unknown("model", model, [*MODELS, "file.py:Class"])
 
 
-def has_numba() -> bool:
-    """Whether numba is installed; it is not imported, which takes a second."""
-    return find_spec("numba") is not None
-
-
 def is_own(model: str) -> bool:
     """Whether a model is named as a class in a file of one's own."""
     path, colon, name = model.rpartition(":")
@@ -326,13 +326,11 @@ MODELS: Registry[Network] = Registry(
     {
         "paper": Network(
             *(paper, BLIND, "the authors' network, 5.2 million parameters", 22),
-            revision=2,
-            uses_numba=True,
+            revision=3,
         ),
         "paper-undropped": Network(
             *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 22),
-            revision=2,
-            uses_numba=True,
+            revision=3,
         ),
         "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it", 2.5),
         "lenet5-strided": Network(

@@ -76,6 +76,20 @@ def saved_weights(model: nn.Module) -> dict[str, Tensor]:
     }
 
 
+class Fp32Linear(nn.Linear):
+    """A dense layer that computes in fp32 even where the network around it does so in bf16.
+
+    For the last layers: bf16 has eight bits, too few to tell answers of half a unit apart.
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        kind = values.device.type
+        if not torch.is_autocast_enabled(kind):
+            return super().forward(values)
+        with torch.autocast(kind, enabled=False):
+            return super().forward(values.float())
+
+
 class FlattenLast(nn.Module):
     """Flatten a map place by place, channels last, as Keras does: no copy where they lie so."""
 
@@ -120,10 +134,10 @@ class Towers(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.length = length
-        self.values = nn.Linear(codes, values)
-        self.linear = nn.Linear(length * values, 1)
-        self.factors = nn.ModuleList(nn.Linear(values, products) for _ in range(length))
-        self.products = nn.Linear(products, 1, bias=False)
+        self.values = Fp32Linear(codes, values)
+        self.linear = Fp32Linear(length * values, 1)
+        self.factors = nn.ModuleList(Fp32Linear(values, products) for _ in range(length))
+        self.products = Fp32Linear(products, 1, bias=False)
 
     def forward(self, pictures: Tensor) -> Tensor:
         count, _, height, width = pictures.shape
@@ -147,8 +161,8 @@ class CurvedReadOut(nn.Module):
 
     def __init__(self, values: int, directions: int = 4) -> None:
         super().__init__()
-        self.directions = nn.Linear(values, directions)
-        self.answer = nn.Linear(values + 2 * directions, 1)
+        self.directions = Fp32Linear(values, directions)
+        self.answer = Fp32Linear(values + 2 * directions, 1)
 
     def start(self) -> None:
         """Set the first weights."""

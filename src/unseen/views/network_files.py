@@ -26,7 +26,6 @@ from unseen.insight.intervals import Interval, bootstrap_interval
 from unseen.insight.predictions import answers_by_fold, combined
 from unseen.insight.summary import Summary
 from unseen.learning.modules import RescaledOutput, saved_weights
-from unseen.learning.pooled import PooledConvolution
 from unseen.views.json_view import jsonable
 from unseen.views.repeat_command import command_of
 from unseen.views.tables import describe
@@ -52,9 +51,6 @@ class MedianOfNetworks(nn.Module):
     def __init__(self, networks: list[RescaledOutput]) -> None:
         super().__init__()
         self.networks = nn.ModuleList(copy.deepcopy(each) for each in networks)
-        for module in self.modules():
-            if isinstance(module, PooledConvolution):
-                module.sparsely = None  # only the way back is sparse
 
     def forward(self, image: Tensor) -> Tensor:
         pictures = image.unsqueeze(1) / 255.0
