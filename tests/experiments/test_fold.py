@@ -47,9 +47,9 @@ def test_test_samples_are_mnists_test_images_and_development_ones_are_not():
     assert max(used_images(seen) | used_images(unseen)) < 60_000
 
 
-def test_the_paper_draws_90000_and_20000_samples():
+def test_the_paper_draws_90000_and_10000_samples():
     seen, unseen = fold_samples(paper().problem, Streams(0, 1))
-    assert (len(seen), len(unseen)) == (90_000, 20_000)
+    assert (len(seen), len(unseen)) == (90_000, 10_000)
     assert seen.images.nbytes + seen.combinations.nbytes + seen.answers.nbytes < 2_000_000
 
 

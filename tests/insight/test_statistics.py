@@ -1,12 +1,11 @@
 import math
-import statistics
 
 import pytest
 
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.presets import fast
 from unseen.insight.statistics import measures_of, over_folds, spread
-from unseen.learning.metrics import METRICS, PAPER
+from unseen.learning.metrics import METRICS
 
 
 def test_a_spread_is_mean_and_sample_deviation():
@@ -24,13 +23,6 @@ def test_a_metric_that_a_run_did_not_measure_yet_is_nan():
     assert measures.keys() == {*METRICS, "seconds"}
     assert measures["rounded"] == 0.5
     assert math.isnan(measures["test_mse"])
-
-
-@pytest.mark.parametrize("name", PAPER)
-def test_the_papers_rows_have_its_means(name):
-    assert len(PAPER[name].by_fold) == 10
-    assert statistics.fmean(PAPER[name].by_fold) == pytest.approx(PAPER[name].mean, abs=1e-4)
-    assert METRICS[name].paper == PAPER[name]
 
 
 def test_the_paper_is_compared_with_its_own_problem_only(symbols):

@@ -1,11 +1,10 @@
 import io
-import re
 
 import pytest
 from rich.console import Console
 
 from unseen.experiments.fold import FoldResult
-from unseen.experiments.presets import fast
+from unseen.experiments.presets import fast, paper, paper_2000
 from unseen.learning.metrics import METRICS
 from unseen.views.tables import format_measure, run_tables
 
@@ -27,24 +26,43 @@ def printed(experiment, results, width=80) -> str:
     return file.getvalue()
 
 
-def test_rows_stand_beside_the_papers():
-    text = printed(fast(), [result(1), result(7, rounded=0.6)], width=160)
-    rows = "\n".join(" ".join(line.split()) for line in text.splitlines())
-    assert "\n7 60.00 % 54.32 % 90.00 % 86.94 % 95.00 % 95.38 %" in rows
-    assert re.search("\n7 0.5000 1.2150.* 0.2500 0.0803", rows)
-    assert "\nmean 70.00 % 70.91 % 90.00 % 88.51 % 95.00 % 94.90 %" in rows
-    assert "\n± 14.14 % 16.90 % 0.00 % 7.26 % 0.00 % 3.00 %" in rows
-    assert "lenet5-curved (blind, 44,249 parameters), 1 epoch; 2 folds, seed 0" in " ".join(
-        text.split()
-    )
-    assert "likely, not proven" in text
+def printed_rows(experiment, results) -> list[str]:
+    return [" ".join(line.split()) for line in printed(experiment, results, 160).splitlines()]
 
 
-def test_other_folds_of_the_papers_problem_have_only_its_means_beside_them():
-    text = printed(fast().vary(split_seed=1), [result(1), result(2)])
-    assert "70.91 %" in text
+def test_accuracies_stand_beside_those_of_as_many_samples_and_their_own_errors():
+    rows = printed_rows(paper_2000(), [result(1), result(7, rounded=0.6)])
+    assert "7 60.00 % 54.32 % 90.00 % 86.94 % 95.00 % 95.38 %" in rows
+    assert "mean 70.00 % 70.91 % 90.00 % 88.51 % 95.00 % 94.91 %" in rows
+    assert "± 14.14 % 16.90 % 0.00 % 7.26 % 0.00 % 3.00 %" in rows
+    assert "7 0.5000 0.8312 0.2500" in rows  # of the very networks with 54.32 %
+    assert not any("1.2150" in row or "paper, " in row for row in rows)
+    assert any("lenet" not in row and "1,000" not in row and "2,000" in row for row in rows)
+
+
+def test_the_papers_errors_stand_beside_runs_with_1000_samples_and_its_accuracies_do_not():
+    rows = printed_rows(paper(), [result(1), result(7, rounded=0.6)])
+    assert "7 0.5000 1.2150 0.2500 0.0803" in rows
+    assert "7 60.00 % 90.00 % 95.00 %" in rows
+    assert not any("54.32" in row or "70.91" in row or "0.8312" in row for row in rows)
+
+
+@pytest.mark.parametrize("changes", [{}, {"split_seed": 1}, {"samples": 1_001}])
+def test_other_sample_counts_name_both_sets_of_networks_and_match_no_rows(changes):
+    rows = printed_rows(fast().vary(**changes), [result(1), result(7, rounded=0.6)])
+    assert "7 60.00 % 90.00 % 95.00 %" in rows
+    assert "7 0.5000 0.2500" in rows
+    assert "paper, 2,000 70.91 % 88.51 % 94.91 %" in rows
+    assert {"paper, 2,000 0.7238", "paper, 1,000 0.8533 0.0656"} <= {*rows}
+
+
+@pytest.mark.parametrize(("make", "shown"), [(paper, "0.8533"), (paper_2000, "70.91 %")])
+def test_other_folds_of_as_many_samples_have_only_means_beside_them(make, shown):
+    text = printed(make().vary(split_seed=1), [result(1), result(2)])
+    assert shown in text
     assert "81.19 %" not in text
-    assert "likely" not in text
+    assert "1.1072" not in text
+    assert ("0.8533" in text) != ("70.91 %" in text)
 
 
 def test_development_folds_say_so_and_stand_alone():
@@ -54,7 +72,7 @@ def test_development_folds_say_so_and_stand_alone():
 
 
 def test_a_narrow_terminal_keeps_figures_in_one_piece():
-    lines = printed(fast(), [result(1), result(7, rounded=0.6)], width=60).splitlines()
+    lines = printed(paper_2000(), [result(1), result(7, rounded=0.6)], width=60).splitlines()
     assert max(map(len, lines)) <= 60
     assert any(
         line.split()

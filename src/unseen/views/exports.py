@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from unseen.errors import printable
+from unseen.insight.published import published_beside
 from unseen.insight.statistics import measures_of
 from unseen.insight.summary import Summary
-from unseen.learning.metrics import METRICS
 from unseen.views.tables import FoldTable, describe, fold_tables, footnote
 from unseen.views.verdict_text import verdict_text
 from unseen.views.words import format_combination, named_parts_by_place, place_names
@@ -42,17 +42,17 @@ def as_latex(summary: Summary) -> str:
 
 
 def _latex_table(table: FoldTable, run: str) -> str:
-    headings, *rows = (
-        " & ".join(map(latex_escaped, row)) + r" \\" for row in (table.headings, *table.rows)
+    headings, *groups = (
+        [" & ".join(map(latex_escaped, row)) + r" \\" for row in rows]
+        for rows in ([table.headings], *table.groups)
     )
     lines = [
         r"\begin{table}",
         rf"\caption{{{latex_escaped(table.title)}}}",
         rf"\label{{tab:{re.sub('[^a-zA-Z0-9.-]', '-', run)}-{table.title.split()[0].lower()}}}",
         rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
-        *(r"\toprule", headings),
-        *(r"\midrule", *rows[:-2]),
-        *(r"\midrule", *rows[-2:]),
+        *(r"\toprule", *headings),
+        *(line for rows in groups for line in (r"\midrule", *rows)),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -110,11 +110,15 @@ def _results(summary: Summary) -> Iterator[Row]:
     for result in summary.results:
         for name, value in measures_of(result).items():
             yield "fold", result.fold, summary.run, name, value
-    for name, metric in METRICS.items():
-        if metric.paper is not None and summary.experiment.problem.is_the_papers:
-            yield "paper, mean over folds", "", "paper", name, metric.paper.mean
-            for fold, value in enumerate(metric.paper.by_fold, start=1):
-                yield "paper, fold", fold, "paper", name, value
+    problem = summary.experiment.problem
+    for published in published_beside(problem):
+        who = f"paper, trained on {published.samples} samples of each"
+        for name, over in published.over_folds().items():
+            yield "paper, mean over folds", "", who, name, over.mean
+        for name, values in published.by_fold.items():
+            for fold, value in enumerate(values, start=1):
+                if published.has_folds_of(problem):
+                    yield "paper, fold", fold, who, name, value
     for score in summary.scores:
         combination = format_combination(score.combination)
         for name, value in {"mean_answer": score.mean, **score.measures}.items():

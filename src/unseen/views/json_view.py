@@ -11,9 +11,9 @@ from unseen.errors import UnseenError, printable
 from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
+from unseen.insight.published import published_beside
 from unseen.insight.statistics import measures_of, over_folds
 from unseen.insight.summary import Summary
-from unseen.learning.metrics import METRICS
 from unseen.problem.operations import spelled
 from unseen.views.verdict_text import verdict_text
 from unseen.views.words import named_parts_by_place, place_names
@@ -28,6 +28,7 @@ def run_json(
     summary: Summary | None = None,
 ) -> str:
     """All that the tables say, how each fold learnt and what was unseen, and what it shows."""
+    problem = experiment.problem
     curves = [()] * len(results) if summary is None else summary.measurements
     document = {
         "run": printable(str(path)),
@@ -40,10 +41,14 @@ def run_json(
             for result, curve in zip(results, curves, strict=True)
         ],
         "mean": {name: spread.mean for name, spread in over_folds(results).items()},
-        "paper": {
-            name: metric.paper.mean if metric.paper and experiment.problem.is_the_papers else None
-            for name, metric in METRICS.items()
-        },
+        "paper": [
+            {
+                "samples": published.samples,
+                "mean": {name: over.mean for name, over in published.over_folds().items()},
+                "folds": published.by_fold if published.has_folds_of(problem) else None,
+            }
+            for published in published_beside(problem)
+        ],
         "insight": None if summary is None else insight_json(summary),
     }
     return json.dumps(jsonable(document), indent=2)

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unseen.experiments.posing import QUADRANTS
+from unseen.insight.published import published_beside
 from unseen.insight.summary import Summary
-from unseen.learning.metrics import METRICS
 from unseen.problem.symbol_words import symbol_words
 from unseen.views.drawing import (
     BLUE,
@@ -39,9 +39,9 @@ from unseen.views.words import (
 def ruler(summary: Summary) -> Figure:
     """The run on one scale with the baselines and the paper."""
     marks = {name: (reference.rounded.mean, FAINT) for name, reference in summary.baselines.items()}
-    paper = METRICS["rounded"].paper
-    if paper is not None and summary.experiment.problem.is_the_papers:
-        marks["the paper"] = (paper.mean, ORANGE)
+    for published in published_beside(summary.experiment.problem):
+        if rounded := published.over_folds().get("rounded"):
+            marks[f"{published.label} a pair"] = (rounded.mean, ORANGE)
     marks["one answer"] = (summary.guess, FAINT)
     marks["this run"] = (summary.rounded.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])

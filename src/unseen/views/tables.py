@@ -15,10 +15,12 @@ from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import read_experiments
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.statistics import measures_of, over_folds, spread
+from unseen.insight.published import ACCURACY_TABLE, ERROR_TABLE, published_beside
+from unseen.insight.statistics import Spread, measures_of, over_folds, spread
 from unseen.learning.baselines import BASELINES
 from unseen.learning.metrics import METRICS, Metric
 from unseen.learning.models import find_network
+from unseen.problem.settings import Problem
 from unseen.problem.symbol_words import symbol_words
 from unseen.views.repeat_command import side_by_side, without_folders
 from unseen.views.words import decimals, format_count, names_line
@@ -39,8 +41,10 @@ def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> Rendera
             style = "dim" if heading == PAPER else ""
             widest = max(map(len, cells))
             shown.add_column(heading, justify="right", style=style, min_width=widest)
-        for place, cells in enumerate(table.rows, start=1):
-            shown.add_row(*cells, end_section=place == len(results))
+        for group in table.groups:
+            for cells in group:
+                shown.add_row(*cells)
+            shown.add_section()
         parts.append(shown)
     if names := names_line(experiment.problem):
         parts.append(Text(f"Symbols: {names}.", style="dim"))
@@ -69,10 +73,7 @@ def sight(model: str) -> str:
 def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     """What stands in the tables, and how far the paper's figures can be compared."""
     lines = ["Below the folds: mean and standard deviation over them."]
-    if experiment.problem.is_the_papers:
-        lines.append("Paper: Bloice, Roth, Holzinger (2020), its mean over ten folds.")
-    if experiment.problem.has_the_papers_folds:
-        lines.append("That its rows are these folds in this order is likely, not proven.")
+    lines += paper_lines(experiment.problem)
     if experiment.problem.development:
         images = symbol_words(experiment.problem.symbols).images
         lines.append(f"Development folds: tested on held-out training {images}.")
@@ -87,39 +88,75 @@ def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     return " ".join(lines)
 
 
+def paper_lines(problem: Problem) -> list[str]:
+    """Which networks of the paper stand in the tables, and which do not."""
+    shown = published_beside(problem)
+    if not shown:
+        return []
+    lines = ["Paper: Bloice, Roth, Holzinger (2020)."]
+    if ERROR_TABLE not in shown:
+        lines.append("Its networks of the accuracy table, trained on 2,000 samples a pair.")
+    elif ACCURACY_TABLE not in shown:
+        lines.append(
+            "Its networks of the MSE table, likely trained on 1,000 samples a pair; its accuracies "
+            "are of ten others, trained on 2,000."
+        )
+    else:
+        lines.append(
+            "Means of its two sets of networks, trained on 2,000 samples a pair (accuracies) and "
+            f"likely on 1,000 (MSE); here it is {problem.samples_per_combination:,}."
+        )
+    return lines
+
+
 @dataclass(frozen=True)
 class FoldTable:
-    """A row a fold, then mean and deviation where there are folds: what every view prints."""
+    """What every view prints: groups of rows, a rule between them.
+
+    A row a fold; their mean and deviation; then those of the paper, unless they stand beside ours.
+    """
 
     title: str
     headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[tuple[str, ...], ...], ...]
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(row for group in self.groups for row in group)
 
 
 def fold_tables(experiment: Experiment, results: Sequence[FoldResult]) -> list[FoldTable]:
-    """A table for shares and one for other metrics; beside ours the paper's figures, if any."""
+    """A table for shares and one for other metrics; with ours the paper's figures, if any."""
     return [_fold_table(unit, experiment, results) for unit in TITLES]
 
 
 def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]) -> FoldTable:
     problem, ours = experiment.problem, over_folds(results)
+    metrics = [metric for metric in METRICS.values() if metric.unit == unit]
+    published = published_beside(problem)
+    beside = [each for each in published if each.has_folds_of(problem)]
     columns: list[tuple[str, ...]] = [("fold", *(str(each.fold) for each in results), "mean", "±")]
-    for metric in METRICS.values():
-        if metric.unit != unit:
-            continue
+    for metric in metrics:
         folds = [measures_of(result)[metric.name] for result in results]
-        over = ours.get(metric.name)
-        figures = [*folds, *((over.mean, over.deviation) if over else (None, None))]
-        columns.append((metric.label, *(format_measure(metric, each) for each in figures)))
-        if metric.paper is not None and problem.is_the_papers:
-            rows = dict(enumerate(metric.paper.by_fold, start=1))
-            known = rows if problem.has_the_papers_folds else {}
-            # the mean as the paper prints it, with the deviation between its rows
-            over_rows = (metric.paper.mean, spread(metric.paper.by_fold).deviation)
-            figures = [*(known.get(result.fold) for result in results), *over_rows]
-            columns.append((PAPER, *(format_measure(metric, each) for each in figures)))
+        columns.append((metric.label, *_cells(metric, folds, ours.get(metric.name))))
+        for each in beside:
+            if values := each.by_fold.get(metric.name):
+                rows = [values[result.fold - 1] for result in results]
+                columns.append((PAPER, *_cells(metric, rows, spread(values))))
     headings, *rows_shown = zip(*columns, strict=True)
-    return FoldTable(TITLES[unit], headings, tuple(rows_shown if results else ()))
+    groups = [rows_shown[:-2], rows_shown[-2:]]
+    for each in published:
+        over = each.over_folds()
+        if each not in beside and any(metric.name in over for metric in metrics):
+            cells = [_cells(metric, [], over.get(metric.name)) for metric in metrics]
+            groups.append([*zip((each.label, "±"), *cells, strict=True)])
+    return FoldTable(TITLES[unit], headings, tuple(map(tuple, groups)) if results else ())
+
+
+def _cells(metric: Metric, folds: Sequence[float], over: Spread | None) -> list[str]:
+    """A column of a metric: its value in each fold, then mean and deviation."""
+    figures = [*folds, *((over.mean, over.deviation) if over else (None, None))]
+    return [format_measure(metric, each) for each in figures]
 
 
 class FittingTable(Table):
