@@ -1,12 +1,15 @@
 """`make bench`: ours and the notebook's, in turns, as ratios measured in one run.
 
-    python benchmarks/bench.py [--quick] [--keras PYTHON] [--precision fp32|bf16] [--json FILE]
+    python benchmarks/bench.py [--quick] [--keras PYTHON] [--json FILE]
 
-Without --keras it says what it leaves out.
+Training is measured in fp32, and in bf16 as well where the processor computes in it. Without
+--keras it says what it leaves out.
 """
 
 import argparse
 import json
+import math
+import os
 import platform
 import shutil
 import signal
@@ -30,6 +33,8 @@ from unseen.files import write_whole
 from unseen.problem.symbols import load_symbols
 
 HERE = Path(__file__).parent
+OURS, BF16, KERAS = "fp32", "bf16", "Keras"  # who takes turns: ours in two precisions, theirs
+MUST = {OURS: "≥ 1 ×", BF16: "≥ 2 ×"}  # in training
 STEPS_PER_EPOCH = 704
 EPOCHS, FOLDS = 100, 10
 
@@ -93,25 +98,28 @@ def notebook(keras: str) -> Iterator[Side]:
             yield side
 
 
-def in_turns(ours: Side, theirs: Side | None, task: str, counts: tuple[int, int],
-             rounds: int) -> Row:  # fmt: skip
-    """The same task by turns: both sides' medians, and every round."""
-    all_ours, all_theirs = [], []
+def in_turns(sides: dict[str, Side], task: str, count: int, rounds: int) -> dict[str, list[float]]:
+    """The same task by turns: what every side measures in every round."""
+    figures: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
-        all_ours.append(ours(task, counts[0]))
-        if theirs is not None:
-            all_theirs.append(theirs(task, counts[1]))
-    row: Row = {"ours": statistics.median(all_ours), "rounds": {"ours": all_ours}}
-    if theirs is not None:
-        row |= {"against": statistics.median(all_theirs), "against_whom": "Keras"}
-        row["rounds"]["Keras"] = all_theirs
+        for name, side in sides.items():
+            figures[name].append(side(task, count))
+    return figures
+
+
+def row_of(figures: dict[str, list[float]], ours: str) -> Row:
+    """The median of ours, beside that of Keras where it was measured."""
+    row: Row = {"ours": statistics.median(figures[ours]), "rounds": {"ours": figures[ours]}}
+    if KERAS in figures:
+        row |= {"against": statistics.median(figures[KERAS]), "against_whom": KERAS}
+        row["rounds"][KERAS] = figures[KERAS]
     return row
 
 
 def rate_row(row: Row) -> Row:
     """With the ratio of neighbours in time: how many times more a second."""
     if "against" in row:
-        pairs = zip(row["rounds"]["ours"], row["rounds"]["Keras"], strict=True)
+        pairs = zip(row["rounds"]["ours"], row["rounds"][KERAS], strict=True)
         row["ratio"] = statistics.median(one / other for one, other in pairs)
     return row
 
@@ -153,43 +161,76 @@ def help_seconds() -> list[float]:
     return times
 
 
-def measure_both(ours: Side, theirs: Side | None, precision: str, *, quick: bool) -> list[Row]:
-    """What the notebook does too."""
+def measure_both(sides: dict[str, Side], *, quick: bool) -> tuple[list[Row], float]:
+    """What the notebook does too; and how many cores other programs kept busy in training."""
     rounds, steps = (2, 10) if quick else (5, 30)
-    drawn = in_turns(ours, theirs, "draw", (1000, 1000), rounds=1)
-    for side in filter(None, (ours, theirs)):  # neither is timed while it warms up
+    side_by_side = {name: side for name, side in sides.items() if name in (OURS, KERAS)}
+    drawn = in_turns(side_by_side, "draw", 1000, rounds=1)
+    for side in sides.values():  # none is timed while it warms up
+        side("draw", 1000)
         side("train", 3)
         side("predict", 1)
-    trained = in_turns(ours, theirs, "train", (steps, steps), rounds)
-    counts = (2_000, 50) if quick else (20_000, 200)
-    predicted = in_turns(ours, theirs, "predict", counts, rounds=1)
-    return [
-        {"what": "drawing 90,000 samples, s", **drawn, "must": "≤ 0.010 s"},
-        {"what": f"authors' network, training, samples/s ({precision})", **rate_row(trained),
-         "must": "≥ 2 ×"},
-        {"what": "authors' network, evaluation, s/sample", **time_row(predicted),
-         "must": "≥ 80 ×"},
+    with busy_by_others([side.process.pid for side in sides.values()]) as others:
+        trained = in_turns(sides, "train", steps, rounds)
+    counts = {OURS: 2_000, KERAS: 50} if quick else {OURS: 20_000, KERAS: 200}
+    predicted = {name: [side("predict", counts[name])] for name, side in side_by_side.items()}
+    rates = [
+        {"what": f"authors' network, training, samples/s ({name})",
+         **rate_row(row_of(trained, name)), "must": MUST[name]}
+        for name in sides if name != KERAS
     ]  # fmt: skip
+    return [
+        *rates,
+        {"what": "drawing 90,000 samples, s", **row_of(drawn, OURS), "must": "≤ 0.010 s"},
+        {"what": "authors' network, evaluation, s/sample", **time_row(row_of(predicted, OURS)),
+         "must": "≥ 80 ×"},
+    ], others[0]  # fmt: skip
 
 
-def measure_memory(theirs: Side | None, precision: str, *, quick: bool) -> Row:
+@contextmanager
+def busy_by_others(processes: list[int]) -> Iterator[list[float]]:
+    """A list that gets how many cores other programs kept busy within; NaN where none can tell."""
+    cores: list[float] = []
+    try:
+        before = time.perf_counter(), _busy_seconds() - sum(map(_busy_seconds, processes))
+        yield cores
+        after = time.perf_counter(), _busy_seconds() - sum(map(_busy_seconds, processes))
+        cores.append(max(0.0, (after[1] - before[1]) / (after[0] - before[0])))
+    except FileNotFoundError:  # no /proc
+        yield cores
+        cores.append(math.nan)
+
+
+def _busy_seconds(process: int | None = None) -> float:
+    """Processor time so far, as Linux tells it: of a process, or of all and of other machines."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    if process is not None:
+        _, _, fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")
+        return sum(map(int, fields.split()[11:13])) / ticks
+    user, nice, system, _idle, _wait, *rest = map(
+        int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    )
+    return (user + nice + system + sum(rest)) / ticks
+
+
+def measure_memory(theirs: Side | None, *, quick: bool) -> Row:
     """The peak of a process that does a fold of the authors' recipe from start to end."""
     samples, shown = (30, "30 samples a pair") if quick else (1000, "one epoch")
-    with Side(sys.executable, "ours.py", precision) as side:
+    with Side(sys.executable, "ours.py", OURS) as side:
         side("fold", samples)
         row = {"what": f"authors' recipe, a fold's peak memory ({shown}), MB",
                "ours": side("memory"), "must": "≤ 700 MB"}  # fmt: skip
     if theirs is not None:
-        row |= {"against": theirs("memory"), "against_whom": "Keras"}
+        row |= {"against": theirs("memory"), "against_whom": KERAS}
     return row
 
 
-def measure_longer(precision: str, *, quick: bool) -> list[Row]:
+def measure_longer(*, quick: bool) -> list[Row]:
     """What a third digit costs."""
     samples = 100 if quick else 1000
     figures = {}
     for length in (2, 3):
-        with Side(sys.executable, "ours.py", precision) as side:
+        with Side(sys.executable, "ours.py", OURS) as side:
             figures[length] = side("longer", length, {2: 1000, 3: samples}[length]), side("memory")
     return [
         {"what": f"three digits, {samples:,} samples of 1,000, {what}", "ours": three,
@@ -201,15 +242,21 @@ def measure_longer(precision: str, *, quick: bool) -> list[Row]:
     ]  # fmt: skip
 
 
-def measure(keras: str | None, precision: str, *, quick: bool) -> dict[str, Any]:
+def measure(keras: str | None, *, quick: bool) -> dict[str, Any]:
     """All rows of the table, and on what they were measured."""
     with ExitStack() as stack:
-        ours = stack.enter_context(Side(sys.executable, "ours.py", precision))
-        theirs = stack.enter_context(notebook(keras)) if keras else None
-        versions = ours.versions | (theirs.versions if theirs else {})
-        drawn, trained, predicted = measure_both(ours, theirs, precision, quick=quick)
-        memory = measure_memory(theirs, precision, quick=quick)
-        insight, rest = ours("insight", 1 if quick else 3)
+        precisions = [OURS, BF16] if computes_in_bf16() else [OURS]
+        sides = {
+            name: stack.enter_context(Side(sys.executable, "ours.py", name)) for name in precisions
+        }
+        if keras:
+            sides[KERAS] = stack.enter_context(notebook(keras))
+        versions: dict[str, str] = {}
+        for side in sides.values():
+            versions |= side.versions
+        both, others = measure_both(sides, quick=quick)
+        memory = measure_memory(sides.get(KERAS), quick=quick)
+        insight, rest = sides[OURS]("insight", 1 if quick else 3)
     seconds, mean = whole_run()
     whole: Row = {
         "what": f"unseen run fast, s (MSE {mean['test_mse']:.3f}, "
@@ -217,21 +264,30 @@ def measure(keras: str | None, precision: str, *, quick: bool) -> dict[str, Any]
         "ours": seconds,
         "must": "≥ 2,000 ×",
     }
-    if "against" in trained:
-        notebook_seconds = STEPS_PER_EPOCH * 128 / trained["against"] * EPOCHS * FOLDS
-        whole |= {"against": notebook_seconds, "against_whom": "Keras"}
+    if "against" in both[0]:
+        notebook_seconds = STEPS_PER_EPOCH * 128 / both[0]["against"] * EPOCHS * FOLDS
+        whole |= {"against": notebook_seconds, "against_whom": KERAS}
     helped = help_seconds()
     rows = [
-        *(time_row(whole), trained, drawn, predicted, memory),
+        *(time_row(whole), *both, memory),
         {"what": "unseen --help, s", "ours": statistics.median(helped),
          "rounds": {"ours": helped}, "must": "≤ 0.3 s"},
-        *measure_longer(precision, quick=quick),
+        *measure_longer(quick=quick),
         {"what": "a fold of fast: insight, s", "ours": insight, "against": rest,
          "against_whom": "all else", "ratio": insight / rest, "must": "≤ 0.25 ×"},
     ]  # fmt: skip
     machine = {"processor": processor(), "cores": available_cores(), "python": sys.version}
-    return {"quick": quick, "precision": precision, "machine": machine, "versions": versions,
-            "rows": rows}  # fmt: skip
+    machine |= {"cores busy with other programs": others}
+    return {"quick": quick, "machine": machine, "versions": versions, "rows": rows}
+
+
+def computes_in_bf16() -> bool:
+    """Whether the processor has bf16 arithmetic; elsewhere it is emulated, many times slower."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        return False
+    return "avx512_bf16" in flags or "amx_bf16" in flags
 
 
 def processor() -> str:
@@ -265,7 +321,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="at most 3 minutes, not 15")
     parser.add_argument("--keras", help="a Python that has keras and tensorflow")
-    parser.add_argument("--precision", default="fp32", choices=["fp32", "bf16"])
     parser.add_argument("--json", type=Path, default=Path("bench.json"))
     options = parser.parse_args()
     if options.keras and not shutil.which(options.keras):
@@ -277,10 +332,16 @@ def main() -> None:
     if not options.keras:
         console.print(LEFT_OUT)
     try:
-        measured = measure(options.keras, options.precision, quick=options.quick)
+        measured = measure(options.keras, quick=options.quick)
     except KeyboardInterrupt:
         sys.exit(130)
     console.print(as_table(measured["rows"]))
+    machine = measured["machine"]
+    others = machine["cores busy with other programs"]
+    console.print(
+        f"{machine['processor']}, {machine['cores']} cores. While both sides trained, other "
+        f"programs kept {others:.2f} of them busy."
+    )
     write_whole(options.json, json.dumps(measured, indent=1).encode())
 
 

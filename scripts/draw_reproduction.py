@@ -1,69 +1,65 @@
-"""docs/reproduction.png: how the authors' recipe goes, epoch by epoch, with dropout and without.
+"""docs/reproduction.png: how the authors' recipe goes, theirs and ours, step by step.
 
-python scripts/draw_reproduction.py WITH_DROPOUT WITHOUT RUNS_DIR
+python scripts/draw_reproduction.py RUN RUNS_DIR
+
+Theirs is the one training that the first version of their notebook prints epoch by epoch, on a
+random split with 1,000 samples a pair; docs/authors-curve.csv has it.
 """
 
-import math
+import csv
 import sys
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import unseen
-from unseen.experiments.measuring import Measurement
-from unseen.learning.metrics import PAPER
 from unseen.views.drawing import BLUE, FAINT, ORANGE, in_our_style, scale_by_factors
 
-PICTURE = Path(__file__).parents[1] / "docs" / "reproduction.png"
-FOLD = 1
-
-Curve = list[Measurement]
-
-
-def curve_of(run: str, runs_dir: Path) -> Curve:
-    """What was measured of the first fold of a run."""
-    curve = unseen.load(run, runs_dir).measurements(FOLD)
-    return curve or sys.exit(f"{run}: fold {FOLD} was not measured while it learnt")
+DOCS = Path(__file__).parents[1] / "docs"
+BATCH = 128
+SEEN_PAIRS = 90
 
 
-def draw(curves: dict[str, Curve]) -> Figure:
-    """Errors above, their means below; a colour for each run, unseen pairs drawn heavier."""
+def authors_curve() -> tuple[list[float], list[float]]:
+    """Thousands of steps, and the test MSE after them."""
+    with (DOCS / "authors-curve.csv").open(encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    steps = -(-1_000 * SEEN_PAIRS // BATCH) / 1_000
+    return [steps * int(row["epoch"]) for row in rows], [float(row["test_mse"]) for row in rows]
+
+
+def draw(run: unseen.Run) -> Figure:
+    """Errors above, their means below; a line for each fold of ours."""
     figure = Figure(figsize=(6.4, 5.6), layout="constrained")
     errors, shifts = figure.subplots(2, 1, sharex=True)
-    for (name, curve), colour in zip(curves.items(), (BLUE, ORANGE), strict=True):
-        draw_measure(errors, name, colour, curve, "mse")
-        draw_measure(shifts, name, colour, curve, "mean_error")
-    paper = PAPER["test_mse"].by_fold[FOLD - 1]
-    errors.axhline(paper, color=FAINT, linestyle="--", linewidth=1, label="paper, unseen pairs")
+    samples = run.experiment.problem.samples_per_combination
+    steps = -(-samples * SEEN_PAIRS // BATCH) / 1_000
+    for place, result in enumerate(run.results):
+        curve = run.measurements(result.fold)
+        along = [steps * at.epochs for at in curve]
+        for kind, colour in (("seen", FAINT), ("unseen", BLUE)):
+            label = f"ours, {kind} pairs" if place == 0 else None
+            for axes, measure in ((errors, "mse"), (shifts, "mean_error")):
+                values = [getattr(at, kind)[measure] for at in curve]
+                axes.plot(along, values, color=colour, linewidth=0.8, label=label)
+    errors.plot(*authors_curve(), color=ORANGE, linewidth=1.6, label="the authors' own, unseen")
     errors.set_ylabel("mean squared error")
     scale_by_factors(errors)
     errors.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
-    shifts.axhline(0, color=FAINT, linestyle="--", linewidth=1)
-    shifts.set(ylabel="mean error", xlabel="epoch")
-    for place in (errors, shifts):
-        place.spines[["top", "right"]].set_visible(False)
+    shifts.axhline(0, color="black", linestyle="--", linewidth=0.8)
+    shifts.set(ylabel="mean error", xlabel="thousands of steps")
+    for axes in (errors, shifts):
+        axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
-def draw_measure(place: Axes, name: str, colour: str, curve: Curve, measure: str) -> None:
-    """A measure of unseen and of seen pairs, epoch by epoch."""
-    epochs = [at.epochs for at in curve]
-    for kind, width, alpha in (("unseen", 1.6, 1.0), ("seen", 0.8, 0.7)):
-        values = [getattr(at, kind)[measure] or math.nan for at in curve]
-        label = f"{name}, {kind} pairs"
-        place.plot(epochs, values, color=colour, linewidth=width, alpha=alpha, label=label)
-
-
-def main(dropped: str, undropped: str, runs_dir: str) -> None:
-    runs = {"with dropout": dropped, "without": undropped}
-    curves = {name: curve_of(run, Path(runs_dir)) for name, run in runs.items()}
+def main(run: str, runs_dir: str) -> None:
     with in_our_style():
-        draw(curves).savefig(PICTURE, dpi=150, facecolor="white")
-    print(PICTURE)
+        figure = draw(unseen.load(run, runs_dir))
+        figure.savefig(DOCS / "reproduction.png", dpi=150, facecolor="white")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
-        sys.exit(f"usage: {Path(sys.argv[0]).name} WITH_DROPOUT WITHOUT RUNS_DIR")
+    if len(sys.argv) != 3:
+        sys.exit(f"usage: {Path(sys.argv[0]).name} RUN RUNS_DIR")
     main(*sys.argv[1:])

@@ -131,7 +131,6 @@ def lab(shared_lab: "RunningLab") -> Iterator["RunningLab"]:
 @pytest.fixture
 def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to be in; what a test registers there is gone after it."""
-    import unseen
     from unseen import parts
     from unseen.learning.metrics import METRICS
     from unseen.learning.models import MODELS
@@ -147,8 +146,6 @@ def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         registry.clear()
         registry.update(content)
     parts.ADDED.clear()
-    unseen.pose.cache_clear()
-    unseen.load_symbols.cache_clear()
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ def bench(*options: str, cwd: Path) -> subprocess.CompletedProcess:
     [
         (["--keras", "no/such/python"], "--keras no/such/python: there is no such program"),
         (["--json", "no/such/bench.json"], "--json no/such/bench.json: there is no folder no/such"),
-        (["--precision", "fp8"], "invalid choice: 'fp8'"),
     ],
 )
 def test_what_cannot_work_is_said_before_anything_is_measured(options, said, tmp_path):

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -10,13 +11,75 @@ import pytest
 import torch
 
 import unseen
+from unseen import parts
 from unseen.cli import command
 from unseen.experiments.experiment import fingerprint
+from unseen.learning.models import MODELS
 from unseen.problem.splits import SPLITS
 
 LISTED = Path(__file__).parent / "data/public-names.txt"
 pytestmark = pytest.mark.usefixtures("without_added_parts")
 SMALL = {"samples": 2, "test_samples": 2, "folds": 1}
+
+
+class Net(torch.nn.Module):
+    def __init__(self, length, height, width, hidden=2):
+        super().__init__()
+        self.layers = torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(height * width, hidden), torch.nn.Linear(hidden, 1)
+        )
+
+    def forward(self, pictures):
+        return self.layers(pictures)
+
+
+def test_an_edited_part_is_run_anew_and_the_earlier_run_is_not_shown_with_it():
+    factor = 1
+
+    def scaled(digits):
+        return factor * digits.sum(axis=1)
+
+    unseen.register_operation("scaled", scaled)
+    unseen.register_model("mine", partial(Net, hidden=3))
+    settings = {"operation": "scaled", "model": "mine", **SMALL}
+    first = unseen.run("fast", **settings)
+    answers = first.folder.arrays(1, first.experiment).answer
+    assert unseen.run("fast", **settings).folder == first.folder
+    factor = 5
+    second = unseen.run("fast", **settings)
+    assert second.folder != first.folder
+    assert np.array_equal(second.folder.arrays(1, second.experiment).answer, 5 * answers)
+    with pytest.raises(unseen.UnseenError, match="operation 'scaled' changed after fast-"):
+        _ = unseen.load(first.name).summary
+    assert unseen.load(second.name).summary.scores
+    unseen.register_model("mine", partial(Net, hidden=4))
+    third = unseen.run("fast", **settings)
+    assert third.folder not in (first.folder, second.folder)
+    with pytest.raises(unseen.UnseenError, match="model 'mine' changed after fast-"):
+        unseen.load(second.name).predict(np.zeros((1, 28, 56), np.uint8))
+
+
+def test_what_nobody_can_tell_apart_is_a_new_run_every_time_and_says_so():
+    rng = np.random.default_rng(0)
+    unseen.register_operation("random", lambda digits: rng.integers(9, size=len(digits)))
+    events, folders = [], set()
+    for _ in range(2):
+        run = unseen.run("fast", operation="random", on_event=events.append, **SMALL)
+        folders.add(run.folder)
+    assert len(folders) == 2
+    notes = [event for event in events if getattr(event, "kind", "") == "untold part"]
+    assert [note.details["kind"] for note in notes] == ["operation"] * 2
+    assert "Generator" in notes[0].details["why"]
+
+
+def test_a_part_that_is_not_registered_now_is_named(capsys):
+    unseen.register_model("mine", Net)
+    run = unseen.run("fast", model="mine", **SMALL)
+    del MODELS["mine"], parts.ADDED["model", "mine"]
+    with pytest.raises(unseen.UnseenError, match=r"unknown model 'mine'.*register it first"):
+        _ = unseen.load(run.folder.path).experiment
+    command(["runs"])
+    assert "register it first" in " ".join(capsys.readouterr().out.split())
 
 
 def public_lines() -> list[str]:

@@ -5,26 +5,44 @@ arguments, or a module, that calls `unseen.register_model` and the like. It is l
 name is not known otherwise.
 """
 
-import hashlib
-import inspect
 import re
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from unseen.errors import UnseenError, first_line
+from unseen.identity import CannotTellError, content_sha256
 
 GROUP = "unseen.parts"
 Part = TypeVar("Part")
 
 
-@dataclass(frozen=True)
+@dataclass
 class AddedPart:
     """A part that is not this package's own."""
 
-    sha256: str  # of its source: a run counts by it
+    made_by: Callable[..., Any]
     is_installed: bool  # found by its entry point, in any process
+    # stands for what cannot be told apart, so that no earlier run is taken for one with it
+    token: str = field(default_factory=secrets.token_hex)
+
+    def sha256(self) -> str:
+        """The sum of what it does now: a run counts by it."""
+        try:
+            return content_sha256(self.made_by)
+        except CannotTellError:
+            return self.token
+
+    def renew(self) -> str | None:
+        """Make the next run with it a new one if nobody can tell what it does; says why, if so."""
+        try:
+            content_sha256(self.made_by)
+        except CannotTellError as error:
+            self.token = secrets.token_hex()
+            return str(error)
+        return None
 
 
 class Registry(dict[str, Part]):
@@ -54,17 +72,14 @@ class Registry(dict[str, Part]):
             raise UnseenError(f"{kind} {name!r} must be a function")
         if super().__contains__(name) and (kind, name) not in ADDED:
             raise UnseenError(f"the package has its own {kind} {name!r}; choose another name")
-        ADDED[kind, name] = AddedPart(_source_sha256(made_by), _state["is_finding"])
+        ADDED[kind, name] = AddedPart(made_by, _state["is_finding"])
         self[name] = part
 
 
-def _source_sha256(function: Callable[..., Any]) -> str:
-    """What a function says; of one whose source is not known, its name alone."""
-    try:
-        text = inspect.getsource(inspect.unwrap(function))
-    except (OSError, TypeError):
-        text = repr((function.__module__, getattr(function, "__qualname__", "")))
-    return hashlib.sha256(text.encode()).hexdigest()
+def part_sha256(kind: str, name: str) -> str:
+    """The sum of a part that was added; empty for the package's own."""
+    part = ADDED.get((kind, name))
+    return part.sha256() if part else ""
 
 
 def _find_installed() -> bool:

@@ -96,7 +96,7 @@ from unseen.experiments.engine import LocalProcesses
 executor = LocalProcesses(2, symbols="dominoes")
 for _ in range(2):
     print(executor.submit(eval, "__import__('unseen.problem.symbols').problem.symbols."
-                          "load_symbols.cache_info().currsize").result())
+                          "_loaded.cache_info().currsize").result())
 executor.shutdown()
 """
 

@@ -175,9 +175,8 @@ def test_a_fold_of_symbols_that_a_worker_has_not_fails_alone(tmp_path, cluster):
 
 def _wrong_sums(task: FoldTask, engine: DaskWorkers):
     from unseen.experiments.dask_engine import complete_fold_anywhere
-    from unseen.experiments.experiment import ContentSums
 
-    sums = ContentSums("f" * 64, "")
+    sums = {"symbols": "f" * 64}
     return complete_fold_anywhere, task.folder.path, task.experiment, 1, sums, engine._mark
 
 

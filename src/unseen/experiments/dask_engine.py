@@ -28,7 +28,7 @@ from unseen.experiments.engine import (
     available_cores,
 )
 from unseen.experiments.environment import current_environment
-from unseen.experiments.experiment import ContentSums, Experiment, content_sums
+from unseen.experiments.experiment import Experiment, content_sums
 from unseen.experiments.fold import FoldOutcome, FoldResult, fold_steps
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.run_folder import RunFolder
@@ -346,14 +346,12 @@ def in_own_process(
 
 
 def complete_fold_anywhere(
-    path: Path, experiment: Experiment, fold: int, sums: ContentSums, mark: SharedMark
+    path: Path, experiment: Experiment, fold: int, sums: dict[str, str], mark: SharedMark
 ) -> FoldResult | FinishedFold | None:
     """In a worker's process: finish a fold in its run folder where that is shared, else send it."""
     here = content_sums(experiment)
-    for part, theirs, ours in zip(
-        vars(here), vars(here).values(), vars(sums).values(), strict=True
-    ):
-        if theirs != ours:
+    for part, ours in sums.items():
+        if (theirs := here.get(part, "none")) != ours:
             raise UnseenError(
                 f"the {part} of a worker and of this machine differ: SHA-256 {theirs[:12]} there, "
                 f"{ours[:12]} here"

@@ -14,6 +14,7 @@ NoteKind = Literal[
     "read-out",  # what a network can and cannot express, where the answers are no sums
     "small alphabet",  # a network has fewer symbols of its own than the pictures have
     "slow network",  # one's own, which has not yet answered a first batch
+    "untold part",  # one's own; it reads a value that cannot be told apart, so the run is a new one
     "worker died",  # another one goes on with its fold
     "scheduler gone",  # of a cluster; its folds are run again once it is back
     "run elsewhere",  # by another process, and left to it

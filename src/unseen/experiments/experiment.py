@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -114,39 +113,29 @@ def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
     way counted.
     """
     sums = content_sums(experiment)
-    model = _model_words(experiment, sums.model)[-1]
-    return _fingerprint(experiment, sums.symbols, model, RESULTS_VERSION, earlier=earlier)
+    model = _model_words(experiment, sums)[-1]
+    return _fingerprint(experiment, sums, model, RESULTS_VERSION, earlier=earlier)
 
 
-def known_fingerprints(experiment: Experiment, sums: "ContentSums") -> set[str]:
+def known_fingerprints(experiment: Experiment, sums: Mapping[str, str]) -> set[str]:
     """Every fingerprint that an experiment has had, in all versions."""
     return {
-        _fingerprint(experiment, sums.symbols, model, results_version, earlier=earlier)
-        for model in _model_words(experiment, sums.model)
+        _fingerprint(experiment, sums, model, results_version, earlier=earlier)
+        for model in _model_words(experiment, sums)
         for results_version in range(1, RESULTS_VERSION + 1)
         for earlier in (True, False)
     }
 
 
-@dataclass(frozen=True)
-class ContentSums:
-    """What the symbols and the file of a network of one's own hold, as SHA-256."""
-
-    symbols: str
-    model: str  # empty if the network is none of one's own
-
-
-def content_sums(experiment: Experiment) -> ContentSums:
-    """The sums of what an experiment's files hold now."""
-    from unseen.learning.models import is_own
+def content_sums(experiment: Experiment) -> dict[str, str]:
+    """What symbols and parts of one's own hold now, as SHA-256 by kind."""
+    from unseen.learning.models import is_own, own_sha256
     from unseen.problem.symbols import symbols_sha256
 
-    model = ""
+    sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
     if is_own(experiment.training.model):
-        from unseen.learning.own_models import own_sha256
-
-        model = own_sha256(experiment.training.model)
-    return ContentSums(symbols_sha256(experiment.problem.symbols), model)
+        sums["model"] = own_sha256(experiment.training.model)
+    return sums | {"symbols": symbols_sha256(experiment.problem.symbols)}
 
 
 def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
@@ -161,31 +150,34 @@ def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
     return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
 
 
-def _model_words(experiment: Experiment, own_sum: str) -> list[str]:
+def _model_words(experiment: Experiment, sums: Mapping[str, str]) -> list[str]:
     """What a fingerprint counts as the model, in its first revision and up to the present one."""
     from unseen.learning.baselines import BASELINES
     from unseen.learning.models import MODELS, is_own
 
     model = experiment.training.model
     if is_own(model):
-        return [f"{own_sum}:{model.rpartition(':')[2]}"]
+        return [f"{sums['model']}:{model.rpartition(':')[2]}"]
     known = MODELS[model] if model in MODELS else BASELINES[model]
     return [model, *(f"{model}, revision {number}" for number in range(2, known.revision + 1))]
 
 
 def _fingerprint(
-    experiment: Experiment, symbols: str, model: str, results_version: int, *, earlier: bool
+    experiment: Experiment,
+    sums: Mapping[str, str],
+    model: str,
+    results_version: int,
+    *,
+    earlier: bool,
 ) -> str:
     settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
-    settings["problem"]["symbols"] = symbols
+    settings["problem"]["symbols"] = sums["symbols"]
     settings["training"]["model"] = model
     if experiment.training.precision == "bf16":
         settings["training"]["precision"] = BF16
     settings["results_version"] = results_version
-    # symbols count by what they hold; other parts that somebody has added, by their source
-    added = added_parts(experiment)
-    if sums := {kind: part.sha256 for kind, part in added.items() if kind != "symbols"}:
-        settings["added parts"] = sums
+    if added := {kind: sums[kind] for kind in added_parts(experiment) if kind != "symbols"}:
+        settings["added parts"] = added
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -40,6 +40,7 @@ def load_network(
                 "name it again as the model"
             )
         model = own
+    folder.refuse_changed_parts(experiment, own if is_own(model) else None)
     weights = folder.weights_so_far(fold) if so_far else None
     if folder.result(fold) is not None:
         weights = folder.weights(fold)

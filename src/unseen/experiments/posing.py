@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from unseen.errors import UnseenError
+from unseen.parts import part_sha256
 from unseen.problem.operations import LARGEST_ANSWER, SIGN_LABELS, parse_operation
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
@@ -31,7 +32,6 @@ class PosedProblem:
         return self.folds[fold - 1].unseen
 
 
-@lru_cache(maxsize=1)
 def pose(problem: Problem) -> PosedProblem:
     """Read the symbols and split their combinations.
 
@@ -40,6 +40,14 @@ def pose(problem: Problem) -> PosedProblem:
     >>> posed.combinations.digits[posed.unseen(1)].tolist()[:3]
     [[7, 7], [7, 8], [7, 9]]
     """
+    parts = (("operation", problem.operation), ("split", problem.split))
+    sums = tuple(part_sha256(*part) for part in parts)
+    return _posed(problem, load_symbols(problem.symbols).sha256, *sums)
+
+
+@lru_cache(maxsize=1)
+def _posed(problem: Problem, *sums: str) -> PosedProblem:
+    """The problem posed, while the sums of its symbols and of added parts stay as they are."""
     bank = load_symbols(problem.symbols)
     operation = parse_operation(problem.operation, problem.length)
     places = [bank.values] * problem.length

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unseen.errors import UnseenError, first_line
-from unseen.experiments.posing import pose
 from unseen.learning.models import MODELS, OWN, Network
 from unseen.problem.operations import OPERATIONS, Answers, Digits
 from unseen.problem.samples import Combinations
 from unseen.problem.splits import SPLITS, Rows
-from unseen.problem.symbols import SYMBOLS, SymbolBank, SymbolImages, load_symbols
+from unseen.problem.symbols import SYMBOLS, SymbolBank, SymbolImages
 
 if TYPE_CHECKING:
     from torch import nn
@@ -60,7 +59,6 @@ def register_operation(name: str, answers: Callable[[Digits], ArrayLike]) -> Non
 
     checked.__doc__ = answers.__doc__
     OPERATIONS.add("operation", name, checked, answers)
-    pose.cache_clear()
 
 
 def register_symbols(name: str, load: Callable[[], Images]) -> None:
@@ -86,8 +84,6 @@ def register_symbols(name: str, load: Callable[[], Images]) -> None:
 
     bank.__doc__ = load.__doc__
     SYMBOLS.add("symbols", name, bank, load)
-    load_symbols.cache_clear()
-    pose.cache_clear()
 
 
 def register_split(
@@ -125,7 +121,6 @@ def register_split(
 
     checked.__doc__ = folds.__doc__
     SPLITS.add("split", name, checked, folds)
-    pose.cache_clear()
 
 
 def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from unseen.errors import UnseenError
 from unseen.experiments.environment import current_environment, version
 from unseen.experiments.experiment import (
-    ContentSums,
     Experiment,
+    added_parts,
     content_sums,
     fingerprint,
     known_fingerprints,
@@ -49,13 +47,16 @@ from unseen.files import (
     read_json,
     remove,
 )
-from unseen.learning.models import is_own
+from unseen.learning.models import is_own, own_sha256
 from unseen.locks import is_locked, locked
 from unseen.problem.splits import written_combinations
 from unseen.problem.symbols import BANK_SHA256, symbols_sha256
+from unseen.settings import setting_errors
 
-# what is known of a run beside its experiment: what its files held when it began
+# what is known of a run beside its experiment: what its files and parts held when it began
 SYMBOLS_SUM, MODEL_SUM = "symbols' SHA-256", "model's SHA-256"
+SUMS = {"symbols": SYMBOLS_SUM, "model": MODEL_SUM}
+SUMS |= {kind: f"{kind}'s SHA-256" for kind in ("operation", "split")}
 NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,59}"  # that a run can be given
 
 
@@ -130,8 +131,8 @@ class RunFolder(FoldFiles):
     def _record_environment(self, experiment: Experiment) -> None:
         """Record the machine, unless it was; a record of other symbols than these is corrected."""
         recorded, sums = self.environment(), content_sums(experiment)
-        if not recorded or recorded.get(SYMBOLS_SUM, sums.symbols) != sums.symbols:
-            held = {SYMBOLS_SUM: sums.symbols, MODEL_SUM: sums.model}
+        if not recorded or recorded.get(SYMBOLS_SUM, sums["symbols"]) != sums["symbols"]:
+            held = {SUMS[kind]: held for kind, held in sums.items()}
             self._write(self._environment_file, as_json(current_environment() | recorded | held))
 
     def experiment(self) -> Experiment:
@@ -143,8 +144,11 @@ class RunFolder(FoldFiles):
             fault = "it has no settings"
         else:
             try:
-                experiment = Experiment.model_validate(settings)
-            except (ValidationError, UnseenError, ValueError, TypeError) as error:
+                with setting_errors(Experiment):
+                    experiment = Experiment.model_validate(settings)
+            except (UnseenError, ValueError, TypeError) as error:
+                if self.recorded_sums().keys() - {"symbols"}:
+                    raise UnseenError(f"{self.label}: {error}: register it first") from error
                 raise self._other_version(path, record) from error
             if self._is_named_for(experiment):
                 return experiment
@@ -166,8 +170,33 @@ class RunFolder(FoldFiles):
         symbols = BANK_SHA256.get(experiment.problem.symbols) or recorded.get(SYMBOLS_SUM)
         if symbols is None or (own and MODEL_SUM not in recorded):
             return True
-        sums = ContentSums(symbols, recorded.get(MODEL_SUM, ""))
+        sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
+        sums |= self.recorded_sums() | {"symbols": symbols}
         return name == experiment.name and ending in known_fingerprints(experiment, sums)
+
+    def recorded_sums(self) -> dict[str, str]:
+        """What symbols and parts held when the run began, by kind; older versions say less."""
+        recorded = self.environment()
+        return {kind: recorded[name] for kind, name in SUMS.items() if recorded.get(name)}
+
+    def refuse_changed_parts(self, experiment: Experiment, own: str | None = None) -> None:
+        """Raise an UnseenError if a part is not what the run was made with: it answers otherwise.
+
+        `own` is the file of a network of one's own, where it is now; where nobody says, it is not
+        looked at.
+        """
+        problem, model = experiment.problem, own or experiment.training.model
+        now = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
+        now |= {"symbols": symbols_sha256(problem.symbols)}
+        if own is not None:
+            now["model"] = own_sha256(own)
+        named = {"model": model, "operation": problem.operation, "split": problem.split}
+        for kind, before in self.recorded_sums().items():
+            if now.get(kind, before) != before:
+                raise UnseenError(
+                    f"{kind} {named.get(kind, problem.symbols)!r} changed after {self.label} was "
+                    "run with it; put it back as it was, or run again"
+                )
 
     def records(self, experiment: Experiment) -> bool:
         """Whether this is the run of an experiment, wherever its symbols or its network's file are.
@@ -236,7 +265,7 @@ class RunFolder(FoldFiles):
         try:
             if thorough:
                 self._check_files(path, record.get("files"), fold)
-                if experiment is not None and self.has_its_symbols(experiment):
+                if experiment is not None and self.has_its_parts(experiment):
                     check_unseen(path, result, experiment.problem)
                     self.arrays(fold, experiment)
         except DamagedFileError:
@@ -259,13 +288,13 @@ class RunFolder(FoldFiles):
             if (file := open_recorded(unhashed, LARGEST_JSON_BYTES)) is not None:
                 file.close()
 
-    def has_its_symbols(self, experiment: Experiment) -> bool:
-        """Whether the symbols are at hand, and hold what they held when the run began."""
+    def has_its_parts(self, experiment: Experiment) -> bool:
+        """Whether symbols and parts are at hand, and are what they were when the run began."""
         try:
-            symbols = symbols_sha256(experiment.problem.symbols)
+            self.refuse_changed_parts(experiment)
         except UnseenError:
             return False
-        return self.recorded_symbols() == symbols
+        return self.recorded_symbols() is not None
 
     def _other_version(self, path: Path, record: dict[str, Any]) -> OtherVersionError:
         began_with = self.environment().get("unseen", "of unknown version")

@@ -88,6 +88,9 @@ def session(
     'Ended'
     """
     experiment = find_experiment(experiment)
+    for kind, part in added_parts(experiment).items():
+        if (why := part.renew()) is not None:
+            yield Note("untold part", details={"kind": kind, "why": why})
     named, runs_dir = parse_folds(folds), check_path("runs_dir", runs_dir)
     check_engine(engine, jobs)
     check_device(experiment.device)

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldArrays, FoldResult
 from unseen.experiments.measuring import Measurement
 from unseen.experiments.posing import PosedProblem, pose
 from unseen.experiments.run_folder import RunFolder
-from unseen.files import DamagedFileError
 from unseen.insight.deep import DEEP_FILE, DeepFold, deep_of
-from unseen.problem.symbols import symbols_sha256
 
 
 @dataclass(frozen=True)
@@ -44,22 +41,13 @@ class Evidence:
 
 def gather(folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]) -> Evidence:
     """Read these folds of a run."""
+    folder.refuse_changed_parts(experiment)
     posed = pose(experiment.problem)
-    recorded = folder.recorded_symbols()
-    changed = UnseenError(
-        f"the symbols in {experiment.problem.symbols} are no longer those that "
-        f"{folder.path.name} was run with; put them back to see what it shows"
-    )
-    if recorded not in (None, symbols_sha256(experiment.problem.symbols)):
-        raise changed
     folds = []
     for result in results:
         seen = np.ones(len(posed.combinations.digits), np.bool_)
         seen[posed.unseen(result.fold)] = False
-        try:
-            arrays = folder.arrays(result.fold, experiment)
-        except DamagedFileError as damage:
-            raise damage if recorded else changed from damage
+        arrays = folder.arrays(result.fold, experiment)
         measurements = tuple(
             each
             for each in folder.measurements(result.fold).read()

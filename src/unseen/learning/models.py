@@ -7,6 +7,7 @@ It imports torch only when it is called, so that help, validation and tables do 
 from __future__ import annotations
 
 import ast
+import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unseen.errors import UnseenError, unknown
+from unseen.files import open_regular
 from unseen.parts import Registry
 
 if TYPE_CHECKING:
     from torch import nn
 
 LARGEST_FILE_BYTES = 1_000_000  # of a network of one's own, where it is parsed
+LARGEST_SOURCE_BYTES = 16 * 1024**2  # of a file of code
 
 Layers = tuple[tuple[int, int, int], ...]  # convolutions: channels, side of the kernel, stride
 STRIDED_EYES: Layers = ((16, 5, 2), (32, 5, 2))
@@ -286,6 +289,16 @@ def is_own(model: str) -> bool:
     """Whether a model is named as a class in a file of one's own."""
     path, colon, name = model.rpartition(":")
     return bool(colon) and path.endswith(".py") and name.isidentifier()
+
+
+def own_sha256(model: str) -> str:
+    """What a model's file holds."""
+    path = Path(model.rpartition(":")[0])
+    try:
+        with open_regular(path, LARGEST_SOURCE_BYTES) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UnseenError(f"cannot read {path}: {error.strerror}") from error
 
 
 def classes_in(file: str) -> list[str] | None:

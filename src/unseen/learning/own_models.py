@@ -1,6 +1,5 @@
 """Networks of one's own: a class in a Python file, checked before anything is trained."""
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -15,14 +14,12 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from unseen.errors import SettingError, UnseenError, first_line, is_out_of_memory
-from unseen.files import open_regular
 from unseen.learning.models import classes_in
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
 from unseen.learning.settings import Training
 from unseen.learning.training import TrainingState, step_down
 
-LARGEST_SOURCE_BYTES = 16 * 1024**2  # of a file of code
 MOST_TRIED = 64  # pictures at once, where a run will show more
 
 
@@ -88,16 +85,6 @@ def _check_answers(model: str, network: nn.Module, answers: Any) -> None:
 
 def _on_pictures(model: str, count: int, height: int, width: int) -> str:
     return f"{model} fails on pictures of shape ({count}, 1, {height}, {width})"
-
-
-def own_sha256(model: str) -> str:
-    """What a model's file holds."""
-    path = Path(model.rpartition(":")[0])
-    try:
-        with open_regular(path, LARGEST_SOURCE_BYTES) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise UnseenError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _load(model: str) -> Any:

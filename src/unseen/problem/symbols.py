@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError, unknown
-from unseen.parts import Registry
+from unseen.parts import Registry, part_sha256
 from unseen.problem.idx import LARGEST_FILE_BYTES, IdxFile, open_idx
 
 # of the raw bytes: another gzip of the same file is still the same file
@@ -255,7 +256,6 @@ def canonical_symbols(symbols: str) -> str:
     return "mnist" if load_symbols(path).sha256 == MNIST_BANK_SHA256 else path
 
 
-@lru_cache(maxsize=1)
 def load_symbols(symbols: str) -> SymbolBank:
     """The bank of a registered name, or of a folder.
 
@@ -263,6 +263,24 @@ def load_symbols(symbols: str) -> SymbolBank:
     >>> unseen.load_symbols("mnist").test.images.shape
     (10000, 28, 28)
     """
+    return _loaded(symbols, part_sha256("symbols", symbols), _stamps(symbols))
+
+
+def _stamps(symbols: str) -> tuple[tuple[str, int, int], ...]:
+    """What changes when a file of a folder of symbols is written anew."""
+    if not symbols or symbols in SYMBOLS:
+        return ()
+    try:
+        with os.scandir(symbols) as entries:
+            stats = [(entry.name, entry.stat()) for entry in entries]
+    except (OSError, ValueError):
+        return ()
+    return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats))
+
+
+@lru_cache(maxsize=1)
+def _loaded(symbols: str, part: str, stamps: tuple[tuple[str, int, int], ...]) -> SymbolBank:
+    """The symbols, while what was added under their name and the files of their folder stay."""
     if symbols in SYMBOLS:
         return SYMBOLS[symbols]()
     folder = Path(symbols)

@@ -138,36 +138,28 @@ class SessionDisplay:
 
 def format_note(note: Note) -> Iterator[tuple[str, bool]]:
     """What a note says, sentence by sentence, and whether it is urgent."""
-    fold, details = note.fold, note.details
-    match note.kind:
-        case "leakage":
-            for sentence in format_leakage(details["split"]):
-                yield sentence, sentence.startswith("warning")
-        case "read-out":
-            yield f"What {details['model']} can express: {details['expresses']}.", False
-        case "small alphabet":
-            yield (
-                f"the pictures have {details['symbols']} different symbols, and "
-                f"{details['model']} can tell {details['alphabet']} apart at most; "
-                "'towers' takes any number",
-                True,
-            )
-        case "record damaged":
-            yield f"{details['path']} was damaged; written anew", True
-        case "fold damaged":
-            yield f"{details['fault']}; fold {fold} is run again", True
-        case "other torch":
-            before, now = details["before"], details["now"]
-            yield f"begun with torch {before}, going on with {now}: last bits may differ", True
-        case "slow network":
-            words = f"has not answered its first pictures in {details['seconds']} seconds"
-            yield f"{details['model']} {words}; waiting for it (Ctrl-C stops)", True
-        case "worker died":
-            yield f"the process of fold {fold} was killed; another one goes on with it", True
-        case "scheduler gone":
-            yield f"the scheduler is gone; fold {fold} is run again once it is back", True
-        case "not restarted":
-            yield f"fold {fold} is being run by another process; not restarted", True
-        case "run elsewhere":
-            who = f" ({details['process']} on {details['host']})" if details else ""
-            yield f"fold {fold} is being run by another process{who}, and left to it", True
+    if note.kind == "leakage":
+        for sentence in format_leakage(note.details["split"]):
+            yield sentence, sentence.startswith("warning")
+        return
+    who = "another process ({process} on {host})" if "host" in note.details else "another process"
+    words = NOTES[note.kind].replace("{who}", who)
+    yield words.format(fold=note.fold, **note.details), note.kind != "read-out"
+
+
+NOTES = {
+    "read-out": "What {model} can express: {expresses}.",
+    "small alphabet": "the pictures have {symbols} different symbols, and {model} can tell "
+    "{alphabet} apart at most; 'towers' takes any number",
+    "record damaged": "{path} was damaged; written anew",
+    "fold damaged": "{fault}; fold {fold} is run again",
+    "other torch": "begun with torch {before}, going on with {now}: last bits may differ",
+    "slow network": "{model} has not answered its first pictures in {seconds} seconds; waiting for "
+    "it (Ctrl-C stops)",
+    "untold part": "this {kind} reads {why}: nobody can tell whether it is the one of an earlier "
+    "run, so this is a new run every time",
+    "worker died": "the process of fold {fold} was killed; another one goes on with it",
+    "scheduler gone": "the scheduler is gone; fold {fold} is run again once it is back",
+    "not restarted": "fold {fold} is being run by another process; not restarted",
+    "run elsewhere": "fold {fold} is being run by {who}, and left to it",
+}
