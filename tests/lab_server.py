@@ -130,7 +130,8 @@ def served_lab(runs: Path, host: str = "127.0.0.1", token: str | None = None) ->
 @contextmanager
 def running_lab(here: Path, *options: str | Path) -> Iterator[RunningLab]:
     """A lab with its runs in a folder; ended as by Ctrl-C."""
-    command = [sys.executable, "-m", "unseen", "lab", "--no-open", *map(str, options)]
+    program = Path(sys.executable).with_name("unseen")
+    command = [str(program), "lab", "--no-open", *map(str, options)]
     if "--port" not in command:
         command += ["--port", "0"]
     process = subprocess.Popen(

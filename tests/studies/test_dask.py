@@ -101,6 +101,29 @@ def free_port() -> int:
         return taken.getsockname()[1]
 
 
+def test_a_cluster_on_this_machine_listens_to_nobody_else(tmp_path: Path):
+    before = {*psutil.Process().children(recursive=True)}
+    with DaskWorkers(tmp_path, jobs=1):
+        ours = {*psutil.Process().children(recursive=True)} - before | {psutil.Process()}
+        listening = {
+            connection.laddr.ip
+            for process in ours
+            for connection in process.net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        }
+    assert listening == {"127.0.0.1"}
+
+
+def test_a_port_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("unseen.experiments.dask_engine.FIRST_CONNECTION_SECONDS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = "tcp://{}:{}".format(*silent.getsockname())
+        began = time.monotonic()
+        with pytest.raises(UnseenError, match="no Dask scheduler answers"):
+            DaskWorkers(tmp_path, address)
+    assert time.monotonic() - began < 15
+
+
 def planned(tmp_path: Path, runs: str, epochs: int = 1):
     path = tmp_path / "mine.toml"
     path.write_text(STUDY.format(epochs=epochs))

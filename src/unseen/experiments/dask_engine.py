@@ -26,6 +26,7 @@ from unseen.experiments.engine import (
     LocalProcesses,
     WorkerDiedError,
     available_cores,
+    working_folder_not_imported,
 )
 from unseen.experiments.environment import current_environment
 from unseen.experiments.experiment import Experiment, content_sums
@@ -35,6 +36,7 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
 from unseen.files import make_folder, read_file, remove, write_whole
 
+LOOPBACK = "127.0.0.1"  # of a cluster on this machine: nobody else is to read or use it
 FIRST_CONNECTION_SECONDS = 15
 PATIENCE_SECONDS = 60  # with a scheduler that is gone, and with a cluster that has no workers yet
 POLL_SECONDS = 0.1
@@ -107,13 +109,16 @@ class DaskWorkers(Engine):
         self._slots, self._counted = 1, -math.inf
         self._cluster: Any = None
         if address is None:
-            self._cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=jobs or available_cores(),
-                threads_per_worker=1,
-                dashboard_address=":0",  # any free port
-                memory_limit=0,  # folds are in processes of their own, which it would not see
-                silence_logs=50,
-            )
+            with working_folder_not_imported():
+                self._cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
+                    n_workers=jobs or available_cores(),
+                    threads_per_worker=1,
+                    host=LOOPBACK,
+                    dashboard_address=f"{LOOPBACK}:0",  # any free port
+                    worker_dashboard_address=f"{LOOPBACK}:0",
+                    memory_limit=0,  # folds are in processes of their own, which it would not see
+                    silence_logs=50,
+                )
         self._address = address or self._cluster.scheduler_address
         self._mark = SharedMark(
             runs_dir.resolve() / f".shared-{secrets.token_hex(8)}", secrets.token_bytes(16)
@@ -128,11 +133,21 @@ class DaskWorkers(Engine):
             raise
 
     def _connect(self, client_of: Callable[..., Any]) -> Any:
+        connecting: Future[Any] = Future()
+
+        def connect() -> None:
+            try:
+                connecting.set_result(
+                    client_of(self._address, timeout=FIRST_CONNECTION_SECONDS, set_as_default=False)
+                )
+            except BaseException as error:
+                connecting.set_exception(error)
+
+        # a port that takes the connection and says nothing holds the client for minutes
+        threading.Thread(target=connect, daemon=True).start()
         try:
-            client = client_of(
-                self._address, timeout=FIRST_CONNECTION_SECONDS, set_as_default=False
-            )
-        except (OSError, ValueError, TypeError) as error:
+            client = connecting.result(FIRST_CONNECTION_SECONDS + 2)
+        except (OSError, ValueError, TypeError) as error:  # a TimeoutError is an OSError
             raise UnseenError(
                 f"no Dask scheduler answers at {self._address} within {FIRST_CONNECTION_SECONDS} "
                 "seconds; is `dask scheduler` running, and is this its address?"

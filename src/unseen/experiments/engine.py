@@ -144,13 +144,15 @@ class LocalProcesses(Engine):
     def _start_server(self) -> None:
         """Start the process that workers are forked from, unless it runs."""
         self._context.set_forkserver_preload(PRELOADED)
-        resource_tracker.ensure_running()  # before, because starting it unblocks the signal
+        with working_folder_not_imported():
+            resource_tracker.ensure_running()  # before, because starting it unblocks the signal
         # Ctrl-C reaches the whole process group; blocked here, it stays blocked in the server and
         # in all its children, and only this process answers it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         os.environ[SYMBOLS_VARIABLE] = self._symbols
         try:
-            forkserver.ensure_running()
+            with working_folder_not_imported():
+                forkserver.ensure_running()
         finally:
             del os.environ[SYMBOLS_VARIABLE]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -181,7 +183,7 @@ class LocalProcesses(Engine):
             target=_answer, args=(sender, function, arguments, named), daemon=True
         )
         try:
-            with self._starting, main_module_left_alone():
+            with self._starting, main_module_left_alone(), working_folder_not_imported():
                 process.start()  # seconds, for the first one: the server loads torch
         except (EOFError, ConnectionError) as error:  # the server was killed meanwhile
             raise WorkerDiedError(None) from error
@@ -203,6 +205,24 @@ class LocalProcesses(Engine):
         if succeeded:
             return answer
         raise answer
+
+
+@contextmanager
+def working_folder_not_imported() -> Iterator[None]:
+    """Start Python processes that import nothing from the working folder.
+
+    `python -c`, which multiprocessing starts, looks there first: a file `random.py` in a downloaded
+    folder would be run, and break every process.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 @contextmanager

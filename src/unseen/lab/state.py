@@ -59,7 +59,7 @@ class Trainings:
         if self._closed or self._process is not None:
             return
         self._process = await create_subprocess_exec(
-            *(sys.executable, "-m", "unseen.lab.trainer"),
+            *(sys.executable, "-P", "-m", "unseen.lab.trainer"),  # nothing of the working folder
             stdin=PIPE,
             stdout=PIPE,
             stderr=None if sys.stderr else DEVNULL,
