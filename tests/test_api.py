@@ -13,12 +13,15 @@ from threading import Thread
 
 import numpy as np
 import pytest
+import torch
 from conftest import write_symbols
 from made_up_runs import made_up_run, summary_of
+from PIL import Image
 from rich.console import Console
 
 import unseen
 from unseen.errors import UnseenError
+from unseen.experiments.datasets import FoldDataset
 from unseen.experiments.events import (
     Ended,
     FoldDone,
@@ -243,7 +246,7 @@ def test_a_network_answers_as_it_did(ran):
         with pytest.raises(UnseenError, match=r"must be of shape \(n, 28, 56\)"):
             run.predict(wrong)
     for wrong in (np.nan, 300, -1):
-        with pytest.raises(UnseenError, match=f"from 0 to 255; these go from {float(wrong)} to"):
+        with pytest.raises(UnseenError, match=f"these go from {wrong:g} to {wrong:g}"):
             run.predict(np.full((1, 28, 56), float(wrong)))
     for ask in (run.network, lambda fold: run.predict(pictures, fold)):
         with pytest.raises(UnseenError, match="fold 7 is not done; done: 1, 2"):
@@ -253,6 +256,39 @@ def test_a_network_answers_as_it_did(ran):
             ask("1")
     with pytest.raises(UnseenError, match="path=3 is no path"):
         run.report(3)
+
+
+def test_the_same_pictures_get_the_same_answers_in_whatever_form_they_are(ran):
+    run = ran[0]
+    dataset = FoldDataset(run.experiment, half="test")
+    tensors = torch.stack([picture for picture, _ in dataset.__getitems__([*range(40)])])
+    grey = np.rint(255 * tensors.squeeze(1).numpy()).astype(np.uint8)
+    answers = run.predict(grey)
+    assert run.predict(grey, fold=1) == pytest.approx(
+        run.evidence.folds[0].arrays.prediction[:40], abs=1e-4
+    )
+    blurred = np.asarray(tensors) * 1.0004  # as interpolation may leave them
+    same = {
+        "tensors": tensors,
+        "tensors that learn": tensors.clone().requires_grad_(),
+        "floats to 1": np.asarray(tensors, np.float64),
+        "floats to 255": grey.astype(np.float32),
+        "integers": grey.astype(np.int64),
+        "a list": [*grey],
+        "pictures": [Image.fromarray(each) for each in grey],
+        "colour": [Image.fromarray(each).convert("RGB") for each in grey],
+    }
+    for what, pictures in same.items():
+        assert run.predict(pictures) == pytest.approx(answers, abs=1e-3), what
+    assert run.predict(blurred) == pytest.approx(answers, abs=0.05)
+    assert run.predict(Image.fromarray(grey[0])) == pytest.approx(answers[:1], abs=1e-3)
+    ink = grey > 128
+    assert run.predict(ink) == pytest.approx(run.predict(255 * ink.astype(np.uint8)), abs=1e-3)
+    for doubtful in (ink.astype(np.uint8), grey / 85, grey / 128 - 1, 2 * grey.astype(np.int64)):
+        with pytest.raises(
+            UnseenError, match="grey values from 0 to 255, or as floats from 0 to 1"
+        ):
+            run.predict(doubtful)
 
 
 def test_networks_of_a_later_version_are_refused(ran, monkeypatch):

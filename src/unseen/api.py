@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from unseen.errors import SettingError, UnseenError
 from unseen.experiments.checks import Folds, check_fold, check_path, check_seconds, parse_folds
@@ -38,6 +38,7 @@ from unseen.insight.predictions import (
     Prediction,
     answers_by_fold,
     combined,
+    grey_values,
     picture_shape,
     predict_files,
 )
@@ -163,12 +164,14 @@ class Run:
         return load_network(self.folder, self.experiment, check_fold(fold), model)
 
     def predict(
-        self, pictures: ArrayLike, fold: int | None = None, model: str | None = None
+        self, pictures: Any, fold: int | None = None, model: str | None = None
     ) -> NDArray[np.float32]:
-        """The answer to each picture: (n, height, width) grey values from 0 to 255 -> (n,).
+        """The answer to each picture: (n, height, width) grey values, light on dark -> (n,).
 
-        One picture (height, width) and torch's (n, 1, height, width) will do as well. The answer
-        is the median of the networks of all finished folds, or that of the network of one fold.
+        Whole numbers go from 0 to 255, and floats from 0 to 1; floats up to 255 are taken as well.
+        Arrays, torch tensors, PIL pictures and lists of these will do, one picture (height, width)
+        and torch's (n, 1, height, width) too. The answer is the median of the networks of all
+        finished folds, or that of the network of one fold.
         """
         grey = self._checked_pictures(pictures)
         with torch_threads(self.experiment.threads):
@@ -202,22 +205,11 @@ class Run:
             self.experiment.threads,
         )
 
-    def _checked_pictures(self, pictures: ArrayLike) -> NDArray[Any]:
-        """Pictures of the run's size as (n, height, width)."""
+    def _checked_pictures(self, pictures: Any) -> NDArray[Any]:
+        """Pictures of the run's size as (n, height, width), from 0 to 255."""
         posed = pose(self.experiment.problem)
         height, width = posed.bank.test.images.shape[1:]
-        width *= posed.combinations.digits.shape[1]
-        wanted = f"pictures must be of shape (n, {height}, {width}) with grey values from 0 to 255"
-        try:
-            given = np.array(pictures)  # a copy: torch takes no array that cannot be written to
-        except ValueError as error:
-            raise UnseenError(f"{wanted}: {error}") from error
-        fits = given.shape[-2:] == (height, width) and given.shape[1:-2] in ((), (1,))
-        if not fits or given.dtype.kind not in "uif":
-            raise UnseenError(f"{wanted}; these are {given.shape} of {given.dtype}")
-        if not ((given >= 0) & (given <= 255)).all():
-            raise UnseenError(f"{wanted}; these go from {given.min()} to {given.max()}")
-        return given.reshape(-1, height, width)
+        return grey_values(pictures, height, width * posed.combinations.digits.shape[1])
 
 
 def run(

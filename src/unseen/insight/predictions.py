@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import SettingError
+from unseen.errors import SettingError, UnseenError, first_line
 from unseen.experiments.fold import torch_threads
 from unseen.experiments.posing import pose
 from unseen.problem.ink import PictureError
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Answering = Future[NDArray[np.float32]]
 
+UNIT_SLACK = 1e-3  # by which floats from 0 to 1 may be above 1, as interpolation leaves them
+LEAST_BRIGHT = 16  # the brightest pixel of pictures from 0 to 255; MNIST's have over 100
 AT_ONCE = 500  # pictures that are prepared while the networks answer those before
 
 
@@ -115,6 +117,46 @@ def answers_by_fold(networks: Mapping[int, "nn.Module"], grey: NDArray[Any]) -> 
 
     device = torch.device("cpu")
     return np.stack([predict_pictures(each, grey, device) for each in networks.values()])
+
+
+def grey_values(pictures: Any, height: int, width: int) -> NDArray[Any]:
+    """Pictures of this size as (n, height, width) grey values from 0 to 255, whatever they are.
+
+    Whole numbers are such values as they are; floats up to 1 are shares of 255. What could be
+    either is refused, because a network answers anything to pictures that are nearly black.
+    """
+    wanted = (
+        f"pictures must be of shape (n, {height}, {width}), with grey values from 0 to 255, or as "
+        "floats from 0 to 1"
+    )
+    try:
+        given = _as_array(pictures)
+    except Exception as error:  # of whatever library they are from
+        raise UnseenError(f"{wanted}: {first_line(error)}") from error
+    fits = given.shape[-2:] == (height, width) and given.shape[1:-2] in ((), (1,))
+    if not fits or given.dtype.kind not in "uifb":
+        raise UnseenError(f"{wanted}; these are {given.shape} of {given.dtype}")
+    given = given.reshape(-1, height, width)
+    if not len(given):
+        return given
+    least, most = float(given.min()), float(given.max())
+    whole, unit = given.dtype.kind in "ui", most <= 1 + UNIT_SLACK
+    if not (least >= 0 and most <= 255) or (not unit and not whole and most < LEAST_BRIGHT):
+        raise UnseenError(f"{wanted}; these go from {least:g} to {most:g}")
+    if whole and most == 1:
+        raise UnseenError(f"{wanted}; these are whole numbers up to 1, which could be either")
+    return given if whole or not unit else np.minimum(given.astype(np.float32), 1) * np.float32(255)
+
+
+def _as_array(pictures: Any) -> NDArray[Any]:
+    """A copy, because torch takes no array that cannot be written to."""
+    if isinstance(pictures, list | tuple):
+        return np.array([_as_array(each) for each in pictures])
+    if hasattr(pictures, "convert"):  # of PIL
+        pictures = pictures.convert("L")
+    if hasattr(pictures, "detach"):  # of torch
+        pictures = pictures.detach().cpu().numpy()
+    return np.array(pictures)
 
 
 def picture_shape(problem: Problem) -> SymbolShape:

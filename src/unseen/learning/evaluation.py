@@ -18,7 +18,8 @@ MEDIAN_OF = 15  # pictures of a combination: some are misread, but seldom half o
 
 def to_input(pictures: NDArray[Any], device: torch.device) -> Tensor:
     """Grey values as a network takes them: (n, height, width) bytes -> (n, 1, height, width)."""
-    return torch.from_numpy(pictures).to(device).unsqueeze(1).float().div_(255.0)
+    given = torch.from_numpy(pictures).to(device).unsqueeze(1)
+    return given.to(torch.float32, copy=True).div_(255.0)  # a copy: floats would be changed
 
 
 def predict(model: nn.Module, samples: Samples, device: torch.device) -> NDArray[np.float32]:
