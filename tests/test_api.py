@@ -314,7 +314,11 @@ def test_what_was_run_is_not_run_again(ran):
     events: list = []
     again = unseen.run(run.experiment, folds=[1], runs_dir=here / "runs", on_event=events.append)
     assert [type(event) for event in events] == [Started, FoldDone, Ended]
-    assert again.measures == run.measures
+    # and folds that were not asked for are mentioned, not counted
+    assert again.measures.by_fold == [run.measures.by_fold[0]]
+    assert again.summary.rounded != run.summary.rounded
+    assert (again.other_folds, run.other_folds) == ([2], [])
+    assert unseen.load(again.name, here / "runs").measures == run.measures
 
 
 @pytest.mark.parametrize(

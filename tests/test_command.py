@@ -23,7 +23,6 @@ from unseen.errors import UnseenError
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
-from unseen.problem.symbols import load_symbols
 
 QUADRANTS = {"seen_train", "seen_test", "unseen_train", "unseen_test"}
 MEASURES = {"test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one", "seconds"}
@@ -31,7 +30,9 @@ MEASURES = {"test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one"
 
 def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: Path):
     document = run_json("--symbols", symbols, "--folds", "1,3-4", *SMALL, cwd=tmp_path)
-    assert document.keys() == {"run", "experiment", "folds", "mean", "paper", "insight"}
+    assert document.keys() == {
+        *("run", "experiment", "folds", "other_folds", "mean", "paper", "insight")
+    }
     assert [fold["fold"] for fold in document["folds"]] == [1, 3, 4]
     for fold in document["folds"]:
         assert fold.keys() == MEASURES | {
@@ -70,6 +71,12 @@ def test_the_tables_stand_beside_the_papers_and_are_shown_again(tmp_path: Path):
     assert "fast-" in listed.stdout
     as_json = unseen("show", "fast", "--json", cwd=tmp_path)
     assert len(json.loads(as_json.stdout)["folds"]) == 2
+    second = unseen("run", "--folds", "2", *SMALL, cwd=tmp_path)
+    assert "Fold 1 is done as well, and not counted here" in second.stdout
+    assert "2 folds" not in second.stdout
+    alone = run_json("--folds", "2", *SMALL, cwd=tmp_path)
+    assert [fold["fold"] for fold in alone["folds"]] == [2]
+    assert alone["other_folds"] == [1]
     by_samples = {each["samples"]: each for each in json.loads(as_json.stdout)["paper"]}
     assert by_samples[2000]["mean"]["rounded"] == pytest.approx(0.7091, abs=1e-4)
     assert by_samples[1000]["mean"].keys() == {"test_mse", "train_mse"}
@@ -169,7 +176,6 @@ def test_symbols_that_change_during_a_run_are_noticed(symbols: Path, tmp_path: P
     folder = RunFolder.of(experiment, tmp_path)
     folder.create(experiment)
     write_symbols(symbols, per_label=9)
-    load_symbols.cache_clear()
     with pytest.raises(UnseenError, match="have changed since the run began"):
         complete_fold(folder.path, experiment, 1)
 

@@ -78,7 +78,9 @@ class Measures:
 class Run:
     """A run on disk: what was run, what came out, and what it means.
 
-    What is read is what was there when it was asked for first; `unseen.load` reads it anew.
+    `unseen.run(…, folds=[1])` gives a run of this fold alone; where others were done before, they
+    are in `other_folds`, and `unseen.load` has all. What is read is what was there when it was
+    asked for first; `unseen.load` reads it anew.
 
     >>> import numpy as np, unseen
     >>> run = unseen.run("fast", folds=1, samples=2, test_samples=2)
@@ -91,6 +93,7 @@ class Run:
     """
 
     folder: RunFolder
+    folds: tuple[int, ...] | None = None  # that were asked for; None for all that are done
 
     def __str__(self) -> str:
         from unseen.views.repeat_command import commands_as_calls
@@ -113,6 +116,8 @@ class Run:
     def _results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
         self.folder.refuse_other_versions()
         results, damages = self.folder.results()
+        if self.folds is not None:
+            results = [each for each in results if each.fold in self.folds]
         arrays = cache(partial(self.folder.arrays, experiment=self.experiment))
         return [with_every_metric(each, partial(arrays, each.fold)) for each in results], damages
 
@@ -120,6 +125,12 @@ class Run:
     def results(self) -> list[FoldResult]:
         """The results of the folds that are done, in order."""
         return self._results[0]
+
+    @property
+    def other_folds(self) -> list[int]:
+        """The folds that are done as well, and were not asked for."""
+        results, _ = self.folder.results(thorough=False)
+        return [each.fold for each in results if self.folds and each.fold not in self.folds]
 
     @property
     def damages(self) -> list[DamagedFileError]:
@@ -251,7 +262,7 @@ def run(
         with closing(events):  # whatever happens in on_event
             for event in events:
                 on_event(event)
-    return Run(RunFolder.of(chosen, Path(runs_dir)))
+    return Run(RunFolder.of(chosen, Path(runs_dir)), parse_folds(folds))
 
 
 def load(run: Run | Path | str, runs_dir: Path | str = "runs", **settings: Any) -> Run:

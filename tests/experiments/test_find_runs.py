@@ -124,11 +124,24 @@ def test_a_run_is_found_by_the_name_that_it_was_given(tmp_path, symbols):
     assert run.folder == RunFolder.of(PRESETS["mean"]().vary(**settings), tmp_path / "runs")
     for name in ("my-run", "my-r", run.folder.path.name, "mean"):
         assert unseen.load(name, tmp_path / "runs").folder == run.folder
-    assert unseen.run("mean", name="renamed", **settings, **given).name == "renamed"
-    assert unseen.run("mean", **settings, **given).name == "renamed"
-    assert "renamed mean" in " ".join(shown(list_table([run.folder], tmp_path)).split())
+    assert unseen.run("mean", name="renamed", **settings, **given).name == "my-run"
+    for name in ("my-run", "renamed"):  # no name is taken away
+        assert unseen.load(name, tmp_path / "runs").folder == run.folder
+    assert "my-run mean" in " ".join(shown(list_table([run.folder], tmp_path)).split())
     before = {*tmp_path.rglob("*")}
-    taken = (run.folder.path.name, "renamed", "fast", "", "a b", "../up", ".hidden", "[red]", "é")
+    taken = (
+        run.folder.path.name,
+        run.folder.path.name[:-3],
+        "renamed",
+        "my-r",
+        "fast",
+        "",
+        "a b",
+        "../up",
+        ".hidden",
+        "[red]",
+        "é",
+    )
     for name in (*taken, "x" * 61):
         with pytest.raises(UnseenError, match="name="):
             unseen.run("mean", seed=1, name=name, **settings, **given)

@@ -49,6 +49,7 @@ def run(
     # not above: help needs none of it
     from unseen.api import Run
     from unseen.commands.show import print_run
+    from unseen.experiments.checks import parse_folds
     from unseen.experiments.run_folder import RunFolder
     from unseen.experiments.session import find_experiment, session
     from unseen.views.progress import watch
@@ -71,12 +72,13 @@ def run(
         if started:
             say(stopped_words(started[0], restarted=restart))
         raise
-    finished = Run(RunFolder(Path(started[0].run)))
+    folder = RunFolder(Path(started[0].run))
     try:
-        print_run(finished, json=json)
+        print_run(Run(folder, parse_folds(folds)), json=json)
     finally:  # also where nobody reads on
-        if report and finished.results:  # else other processes have all its folds
-            _end_with_report(finished, silent=json)
+        whole = Run(folder)
+        if report and whole.results:  # else other processes have all its folds
+            _end_with_report(whole, silent=json)
 
 
 def _end_with_report(run: "Run", *, silent: bool) -> None:

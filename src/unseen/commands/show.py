@@ -122,12 +122,21 @@ def print_run(run: Run, *, json: bool) -> None:
         say(f"nothing can be said of what it shows: {error}")
         summary = None
     if json:
-        emit(run_json(run.folder.path, experiment, results, summary))
+        emit(run_json(run.folder.path, experiment, results, summary, others=run.other_folds))
         return
     emit(run_tables(experiment, results))
+    if run.other_folds:
+        emit(commands_apart(other_folds_words(run)))
     if summary is not None:
         emit(commands_apart(verdict_text(summary).text))
     emit(f"Run folder: {printable(str(run.folder.path))}")
+
+
+def other_folds_words(run: Run) -> str:
+    """Which folds are done besides those that were asked for."""
+    numbers = ", ".join(map(str, run.other_folds))
+    which = f"Fold {numbers} is" if len(run.other_folds) == 1 else f"Folds {numbers} are"
+    return f"{which} done as well, and not counted here; see `unseen show {run.name}`"
 
 
 def tell_damages(run: Run) -> None:

@@ -65,7 +65,7 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
             return [RunFolder(Path(os.path.normpath(path / "..")) / path.resolve().name)]
     runs = list_runs(runs_dir) if name else []
     return (
-        [folder for folder in runs if folder.name() == name]
+        [folder for folder in runs if name in folder.names()]
         or [folder for folder in runs if folder.path.name.rpartition("-")[0] == name]
         or [folder for folder in runs if folder.label.startswith(name)]
         or [folder for folder in runs if folder.path.name.startswith(name)]
@@ -108,8 +108,12 @@ def check_name(name: str, run: RunFolder) -> None:
         fault = "must be of letters, digits and . _ -, up to 60, and begin with a letter or digit"
     elif name in PRESETS:
         fault = "is a preset's name; choose another"
-    elif any(name in (other.name(), other.path.name) for other in others):
-        fault = f"is the name of another run in {run.path.parent}; choose another"
+    else:
+        for known in (each for other in others for each in (*other.names(), other.path.name)):
+            if known == name:
+                fault = f"is the name of another run in {run.path.parent}; choose another"
+            elif known.startswith(name):
+                fault = f"is the beginning of {known}, which is found by it; choose another"
     if fault:
         raise SettingError("name", name, fault)
 

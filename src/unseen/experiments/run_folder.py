@@ -96,17 +96,18 @@ class RunFolder(FoldFiles):
         if not self.is_there():
             raise UnseenError(f"{self.path} is gone: it was removed, moved or renamed while in use")
 
-    def name(self) -> str | None:
-        """The name that somebody gave the run; None if nobody did."""
+    def names(self) -> list[str]:
+        """The names that the run was given, the first one first."""
         try:
-            name = (read_file(self._name_file, LARGEST_JSON_BYTES) or b"").decode()
+            text = (read_file(self._name_file, LARGEST_JSON_BYTES) or b"").decode()
         except (UnseenError, ValueError):
-            return None
-        return name if re.fullmatch(NAME, name) else None
+            return []
+        return [name for name in text.splitlines() if re.fullmatch(NAME, name)]
 
     def give_name(self, name: str) -> None:
-        if name != self.name():
-            self._write(self._name_file, name.encode())
+        """Give the run a name more; it keeps those that it has."""
+        if name not in (names := self.names()):
+            self._write(self._name_file, "\n".join([*names, name]).encode())
 
     def guess(self) -> float | None:
         """The share of unseen pictures that somebody expected to be right; None if nobody did."""
@@ -122,7 +123,7 @@ class RunFolder(FoldFiles):
     @property
     def label(self) -> str:
         """What the run is called where runs stand side by side."""
-        return self.name() or self.path.absolute().name
+        return next(iter(self.names()), self.path.absolute().name)
 
     def recorded_symbols(self) -> str | None:
         """The hash of the symbols that it was run with; older versions recorded none."""

@@ -26,6 +26,8 @@ def run_json(
     experiment: Experiment,
     results: Sequence[FoldResult],
     summary: Summary | None = None,
+    *,
+    others: Sequence[int] = (),
 ) -> str:
     """All that the tables say, how each fold learnt and what was unseen, and what it shows."""
     problem = experiment.problem
@@ -40,6 +42,7 @@ def run_json(
             | {"curve": [{name: getattr(point, name) for name in ON_THE_WAY} for point in curve]}
             for result, curve in zip(results, curves, strict=True)
         ],
+        "other_folds": others,  # done, and not asked for
         "mean": {name: spread.mean for name, spread in over_folds(results).items()},
         "paper": [
             {

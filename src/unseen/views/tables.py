@@ -195,7 +195,7 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
         except UnseenError as error:
             table.add_row(Text(printable(run.label)), Text(printable(str(error))))
             continue
-        preset = f"{experiment.name} " if run.name() else ""
+        preset = f"{experiment.name} " if run.names() else ""
         ours = over_folds(results)
         table.add_row(
             Text(printable(run.label)),
