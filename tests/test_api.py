@@ -34,7 +34,7 @@ from unseen.experiments.events import (
 from unseen.experiments.presets import fast
 from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.session import FoldFollower
-from unseen.insight.comparison import compare_runs
+from unseen.insight.comparison import RunGroup, compare_groups
 from unseen.learning.metrics import METRICS, Metric
 from unseen.views.comparisons import comparison_json, comparison_table
 from unseen.views.exports import as_csv, as_latex, as_markdown
@@ -408,10 +408,10 @@ def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
     assert r"mean \textbar{}distance\textbar{}" in as_latex(summary)
     assert r" mean \|distance\| " in as_markdown(summary)
     assert "mean |distance|" in run.report(tmp_path / "page.html").read_text()
-    summaries = [summary, summary_of(other)]
-    compared = compare_runs(summaries)
-    assert "off" in json.loads(comparison_json(summaries, compared))["differences"][0]
-    console.print(comparison_table(summaries, compared))
+    groups = [RunGroup(each.run, (each,)) for each in (summary, summary_of(other))]
+    compared = compare_groups(groups)
+    assert "off" in json.loads(comparison_json(groups, compared))["differences"][0]
+    console.print(comparison_table(groups, compared))
     console.print(list_table([folder, other], tmp_path))
     assert "mean |distance|" in console.export_text()
 

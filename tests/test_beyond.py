@@ -88,7 +88,7 @@ def test_signs_are_shown_and_named(tmp_path: Path):
     assert len(unseen_ones) == 30
     assert {sign for _, sign, _ in unseen_ones} <= {"+", "-", "*"}
     assert document["experiment"]["problem"]["operation"] == "shown:+,-,*"
-    assert document["paper"]["rounded"] is None
+    assert document["paper"] == []
 
 
 def test_a_list_of_combinations_stays_with_the_run(tmp_path: Path):

@@ -25,7 +25,15 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.experiments.worker import complete_fold
 
 QUADRANTS = {"seen_train", "seen_test", "unseen_train", "unseen_test"}
-MEASURES = {"test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one", "seconds"}
+MEASURES = {
+    "seen_rounded",
+    "test_mse",
+    "train_mse",
+    "rounded",
+    "floor_or_ceiling",
+    "within_one",
+    "seconds",
+}
 
 
 def test_a_run_prints_one_json_object_and_nothing_else(symbols: Path, tmp_path: Path):

@@ -14,7 +14,7 @@ from unseen.experiments.differences import changes, differences
 from unseen.experiments.find_runs import find_run
 from unseen.experiments.presets import PRESETS, fast
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.comparison import compare_runs
+from unseen.insight.comparison import RunGroup, compare_groups
 from unseen.views.comparisons import comparison_table
 from unseen.views.repeat_command import side_by_side
 from unseen.views.tables import list_table
@@ -163,8 +163,9 @@ def test_symbols_count_by_what_they_hold_wherever_they_are(tmp_path):
     assert find_run("fast", tmp_path / "runs", {"symbols": other}) == first
     summaries = [summary_of(run) for run in (first, second)]
     assert [{*summary.baselines} for summary in summaries] == [{"nearest"}, {"nearest"}]
-    (compared,) = compare_runs(summaries)
-    text = shown(comparison_table(summaries, [compared]), 100)
+    groups = [RunGroup(each.run, (each,)) for each in summaries]
+    (compared,) = compare_groups(groups)
+    text = shown(comparison_table(groups, [compared]), 100)
     assert f"{first.path.name}: fast" in text
     assert f"{second.path.name}: fast" in text
     assert "--seed 1" in text

@@ -1,264 +1,192 @@
 import math
-from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from unseen.insight import intervals
-from unseen.insight.intervals import bootstrap_interval, flip_signs, paired_comparison
+from unseen.insight.intervals import mean_interval, paired_comparison
 
-
-def simulated_folds(rng, sizes, fold_share, mean=0.0):
-    """Values of variance 1 around a mean, so much of it shared by all of a fold."""
-    return [
-        mean + fold_share**0.5 * rng.standard_normal() + within
-        for within in ((1 - fold_share) ** 0.5 * rng.standard_normal(size) for size in sizes)
-    ]
+SIZES = ((1, 3), (1, 10), (3, 1), (3, 3), (6, 2), (10, 1), (10, 10))  # folds and seeds
+REPEATS = 300
+SPREADS = {"folds": (1.0, 0.2), "seeds": (0.2, 1.0)}  # in logits, of folds and of seeds
 
 
-def as_mappings(folds):
-    """Differences by combination, zeros to hold them against, and the fold of each."""
-    values = {
-        (number, row): float(value)
-        for number, fold in enumerate(folds, start=1)
-        for row, value in enumerate(fold)
+def expit(logits):
+    return 1 / (1 + np.exp(-logits))
+
+
+def simulated(rng, level, spreads, shape, folds=None):
+    """Accuracies of networks, by fold and seed, that are normal in logits."""
+    of_folds, of_seeds = spreads
+    folds = rng.standard_normal((*shape[:-1], 1)) if folds is None else folds
+    centre = math.log(level / (1 - level))
+    return expit(centre + of_folds * folds + of_seeds * rng.standard_normal(shape))
+
+
+@pytest.mark.parametrize("level", [0.02, 0.5, 0.98])
+@pytest.mark.parametrize("dominating", SPREADS)
+def test_an_interval_covers_the_truth_in_92_percent_at_every_size(level, dominating):
+    spreads = SPREADS[dominating]
+    of_all = simulated(np.random.default_rng(1), level, spreads, (200_000, 1)).mean()
+    for folds, seeds in SIZES:
+        rng = np.random.default_rng(folds * 100 + seeds)
+        covered = 0
+        for _ in range(REPEATS // (1 if level == 0.98 else 2)):
+            # of a single fold, the truth is what other seeds would get on this fold
+            effects = rng.standard_normal((folds, 1))
+            values = simulated(rng, level, spreads, (folds, seeds), effects)
+            truth = of_all
+            if folds == 1:
+                truth = simulated(rng, level, spreads, (1, 20_000), effects).mean()
+            found = mean_interval([*values], share=True)
+            covered += found.low <= truth <= found.high
+        repeats = REPEATS // (1 if level == 0.98 else 2)
+        assert covered / repeats >= 0.92, f"{folds} folds of {seeds} seeds: {covered / repeats}"
+
+
+@pytest.mark.parametrize("levels", [(0.99, 0.97), (0.97, 0.01), (0.55, 0.5)])
+@pytest.mark.parametrize("dominating", SPREADS)
+def test_the_interval_of_a_difference_covers_it_in_92_percent(levels, dominating):
+    spreads = SPREADS[dominating]
+
+    def two_networks(rng, shape):
+        folds = rng.standard_normal((*shape[:-1], 1))  # as hard for both
+        return [simulated(rng, level, spreads, shape, folds) for level in levels]
+
+    ours, theirs = two_networks(np.random.default_rng(2), (200_000, 1))
+    truth = float((ours - theirs).mean())
+    for folds, seeds in ((3, 1), (3, 3), (10, 1)):
+        rng = np.random.default_rng(folds * 100 + seeds)
+        covered = 0
+        for _ in range(REPEATS):
+            ours, theirs = two_networks(rng, (folds, seeds))
+            found = paired_comparison(as_pairs(ours, theirs), share=True)
+            covered += found.low <= truth <= found.high
+        assert covered / REPEATS >= 0.92, f"{folds} folds of {seeds} seeds: {covered / REPEATS}"
+
+
+def as_pairs(ours, theirs):
+    """Values by fold and seed, each of one combination, as paired_comparison takes them."""
+    return {
+        (fold, 0): {seed: (ours[fold, seed], theirs[fold, seed]) for seed in range(ours.shape[1])}
+        for fold in range(len(ours))
     }
-    return values, dict.fromkeys(values, 0.0), {each: each[0] for each in values}
 
 
-@pytest.mark.parametrize(
-    ("sizes", "fold_share"),
-    [
-        ([10] * 10, 0.0),
-        ([10] * 10, 0.3),
-        ([10] * 10, 0.8),
-        ([*range(1, 11), *range(9, 0, -1)], 0.3),
-    ],
-)
-def test_an_interval_covers_the_truth_at_its_rate(sizes, fold_share):
-    rng = np.random.default_rng(1)
-    covered = 0
-    for _ in range(400):
-        interval = bootstrap_interval(simulated_folds(rng, sizes, fold_share), rounds=500)
-        covered += interval.low <= 0 <= interval.high
-    assert 0.90 <= covered / 400 <= 0.985
-
-
-def test_an_interval_covers_less_at_a_lower_level():
-    rng = np.random.default_rng(2)
-    covered = 0
-    for _ in range(400):
-        folds = simulated_folds(rng, [10] * 10, 0.3)
-        interval = bootstrap_interval(folds, level=0.5, rounds=500)
-        covered += interval.low <= 0 <= interval.high
-    assert 0.43 <= covered / 400 <= 0.57
-
-
-def test_the_mean_is_over_combinations_not_over_folds():
-    interval = bootstrap_interval([np.ones(9), np.zeros(1)])
-    assert interval.mean == 0.9
-    assert 0 <= interval.low <= 0.9 <= interval.high <= 1
-
-
-def test_networks_that_differ_make_a_wider_interval_than_combinations_that_do():
-    values = np.linspace(0, 1, 100)
-    alike = bootstrap_interval([*values.reshape(10, 10).T])
-    different = bootstrap_interval([*values.reshape(10, 10)])
-    assert different.high - different.low > 3 * (alike.high - alike.low)
-
-
-def test_folds_that_do_not_differ_count_as_one():
-    apart = bootstrap_interval([np.linspace(0, 1, 20)] * 5)
-    together = bootstrap_interval([np.tile(np.linspace(0, 1, 20), 5)])
-    assert apart.low == pytest.approx(together.low, abs=0.01)
-    assert apart.high == pytest.approx(together.high, abs=0.01)
-
-
-def test_an_interval_depends_on_its_seed_alone():
-    folds = simulated_folds(np.random.default_rng(3), [10] * 10, 0.3)
-    assert bootstrap_interval(folds) == bootstrap_interval(folds)
-    assert bootstrap_interval(folds).low != bootstrap_interval(folds, seed=1).low
-
-
-def test_rounds_in_portions_are_as_good(monkeypatch):
-    folds = simulated_folds(np.random.default_rng(4), [3, 10, 7], 0.3)
-    whole = bootstrap_interval(folds)
-    monkeypatch.setattr(intervals, "DRAWN_AT_ONCE", 1000)
-    parts = bootstrap_interval(folds)
-    assert parts.low == pytest.approx(whole.low, abs=0.1)
-    assert parts.high == pytest.approx(whole.high, abs=0.1)
-
-
-def test_one_fold_has_its_combinations_drawn():
-    interval = bootstrap_interval([np.asarray([0.0, 0.5, 1.0, 0.5])])
-    assert interval.mean == 0.5
-    assert 0 <= interval.low < 0.5 < interval.high <= 1
-
-
-def test_folds_of_one_combination_are_drawn_as_folds():
-    values = np.linspace(0, 1, 20)
-    singles = bootstrap_interval([values[row : row + 1] for row in range(20)])
-    one_fold = bootstrap_interval([values])
-    assert singles.low == pytest.approx(one_fold.low, abs=0.02)
-    assert singles.high == pytest.approx(one_fold.high, abs=0.02)
-
-
-def test_one_combination_has_no_interval():
-    interval = bootstrap_interval([np.asarray([0.7])])
-    assert interval.mean == 0.7
-    assert math.isnan(interval.low)
-    assert math.isnan(interval.high)
-
-
-@pytest.mark.parametrize("astray", [math.nan, math.inf])
-def test_a_network_gone_astray_has_no_interval(astray):
-    interval = bootstrap_interval([np.asarray([0.7, astray]), np.asarray([0.5, 0.2])])
-    assert not math.isfinite(interval.mean)
-    assert math.isnan(interval.low)
-    assert math.isnan(interval.high)
-
-
-def test_six_pairs_all_right_are_bounded_as_a_binomial_share():
-    interval = bootstrap_interval([np.ones(3)] * 2, share=True)
-    assert (interval.mean, interval.high) == (1, 1)
-    assert interval.low == pytest.approx(0.541, abs=5e-4)
-    wrong = bootstrap_interval([np.zeros(6)], share=True)
-    assert (wrong.low, wrong.high) == (0, pytest.approx(1 - interval.low))
-
-
-@pytest.mark.parametrize("last", [1.0, 0.9995, 0.995, 0.991])
-def test_pairs_that_are_all_but_right_are_bounded_like_those_that_are(last):
-    interval = bootstrap_interval([[1.0] * 3, [1.0, 1.0, last]], share=True)
-    assert interval.mean == pytest.approx((5 + last) / 6)
-    assert (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 6)), 1.0)
-    wrong = bootstrap_interval([[0.0] * 3, [0.0, 0.0, 1 - last]], share=True)
-    assert (wrong.low, wrong.high) == pytest.approx((0.0, 1 - 0.025 ** (1 / 6)))
-    many = bootstrap_interval([[last] * 1_000], share=True)
-    assert many.low <= many.mean <= many.high
-
-
-@pytest.mark.parametrize("count", [2, 6, 40])
-def test_shares_all_equal_have_the_textbooks_ends(count):
-    """Clopper and Pearson: at the end, all right has probability 2.5 %. Wilson: a score test's."""
-    low = bootstrap_interval([np.ones(count)], share=True).low
-    assert low**count == pytest.approx(0.025)
-    half = bootstrap_interval([np.full(count, 0.5)], share=True)
-    for end in (half.low, half.high):
-        assert abs(0.5 - end) / (end * (1 - end) / count) ** 0.5 == pytest.approx(1.96, abs=1e-3)
-
-
-def test_errors_all_equal_have_no_interval():
-    interval = bootstrap_interval([np.full(10, 0.25)] * 10)
-    assert interval.mean == 0.25
-    assert math.isnan(interval.low)
-    assert math.isnan(interval.high)
-
-
-def test_no_combinations_are_refused():
-    with pytest.raises(ValueError, match="at least one combination"):
-        bootstrap_interval([np.empty(0)])
-    with pytest.raises(ValueError, match="nothing to compare"):
-        paired_comparison({(1, 2): 0.5}, {(2, 1): 0.5}, {(1, 2): 1, (2, 1): 1})
-
-
-@given(st.lists(st.lists(st.floats(0, 1), max_size=5), min_size=1, max_size=5).filter(any))
-def test_an_interval_stays_in_the_range_of_its_values(folds):
-    interval = bootstrap_interval([np.asarray(fold) for fold in folds], rounds=50)
-    values = [value for fold in folds for value in fold]
-    if len({*values}) > 1:
-        assert min(values) <= interval.low <= interval.high <= max(values)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "fold_share", "flipped"),
-    [([10] * 10, 0.0, "folds"), ([10] * 10, 0.5, "folds"), ([20], 0.0, "combinations")],
-)
-def test_without_a_difference_all_p_values_are_alike(sizes, fold_share, flipped):
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_without_a_difference_five_percent_of_p_values_are_below_5_percent(seeds):
     rng = np.random.default_rng(5)
     p_values = []
-    for _ in range(400):
-        folds = simulated_folds(rng, sizes, fold_share)
-        comparison = paired_comparison(*as_mappings(folds), rounds=200)
-        assert comparison.flipped == flipped
-        p_values.append(comparison.p_value)
+    for _ in range(600):
+        ours, theirs = rng.standard_normal((2, 10, seeds))
+        p_values.append(paired_comparison(as_pairs(ours, theirs)).p_value)
     for level in (0.05, 0.25, 0.5, 0.75):
-        deviation = (level * (1 - level) / 400) ** 0.5
+        deviation = (level * (1 - level) / 600) ** 0.5
         assert np.mean(np.asarray(p_values) <= level) == pytest.approx(level, abs=3 * deviation)
 
 
-def test_a_true_difference_is_found():
-    rng = np.random.default_rng(6)
-    found = covered = 0
-    for _ in range(100):
-        folds = simulated_folds(rng, [10] * 10, 0.2, mean=0.7)
-        comparison = paired_comparison(*as_mappings(folds), rounds=500)
-        found += comparison.p_value <= 0.05
-        covered += comparison.low <= 0.7 <= comparison.high
-    assert found >= 90
-    assert covered >= 88
+@pytest.mark.parametrize("folds", [[[0.9]], [[0.9, 0.8]], [[0.9] * 10, [0.8] * 10]])
+def test_fewer_than_three_units_have_no_interval(folds):
+    found = mean_interval(folds, share=True)
+    assert found.mean == pytest.approx(np.mean(np.concatenate(folds)))
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    assert found.units < 3
 
 
-def test_a_comparison_is_of_what_both_have():
-    ours = {(1, 2): 0.9, (3, 4): 0.5, (5, 6): 1.0}
-    theirs = {(3, 4): 0.25, (1, 2): 0.4, (7, 8): 0.0}
-    folds = {(1, 2): 1, (3, 4): 2, (5, 6): 1, (7, 8): 3}
-    comparison = paired_comparison(ours, theirs, folds)
-    assert comparison.combinations == 2
-    assert comparison.difference == pytest.approx(0.375)
-    assert comparison.p_value == 0.5  # both alike in sign: 2 of the 4 ways
-    back = paired_comparison(theirs, ours, folds)
-    assert back.difference == -comparison.difference
-    assert back.p_value == comparison.p_value
+def test_evenly_spread_folds_have_students_interval():
+    folds = [[value, value + 0.02] for value in (0.48, 0.52, 0.50, 0.47, 0.53)]
+    means = np.mean(folds, axis=1)
+    low, high = stats.ttest_1samp(means, 0).confidence_interval(0.95)
+    found = mean_interval(folds, share=True)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.003)
+    assert (found.unit, found.units) == ("folds", 5)
 
 
-def p_value_of(units, **how):
-    return flip_signs(units, np.ones(len(units)), **how)[2]
+def test_more_combinations_or_seeds_in_a_fold_do_not_narrow_it_by_themselves():
+    few = mean_interval([[0.9], [0.5], [0.7]], share=True)
+    many = mean_interval([[0.9] * 50, [0.5] * 50, [0.7] * 50], share=True)
+    assert (many.low, many.high) == pytest.approx((few.low, few.high))
 
 
-def test_few_units_have_all_their_signs_tried():
-    units = np.random.default_rng(7).standard_normal(10)
-    ways = [abs(np.dot(signs, units)) for signs in product((1, -1), repeat=10)]
-    expected = np.mean(np.asarray(ways) >= abs(units.sum()) - 1e-9)
-    assert p_value_of(units) == expected
-    assert p_value_of(np.ones(12)) == 2 / 4096
+def test_the_mean_is_over_combinations_not_over_folds():
+    assert mean_interval([np.ones(9), np.zeros(1), np.ones(2)]).mean == pytest.approx(11 / 12)
 
 
-def test_no_drawn_p_value_is_zero():
-    assert p_value_of(np.ones(100), rounds=999) == 2 / 1000
+def test_a_share_that_is_always_the_same_is_bounded_as_a_binomial_one():
+    """Clopper and Pearson: at the end, all right has probability 2.5 %."""
+    found = mean_interval([np.ones(2)] * 3, share=True)
+    assert (found.mean, found.high) == (1, 1)
+    assert found.low**6 == pytest.approx(0.025)
+    wrong = mean_interval([np.zeros(2)] * 3, share=True)
+    assert (wrong.low, wrong.high) == (0, pytest.approx(1 - found.low))
 
 
-@pytest.mark.parametrize("count", [5, 50])
-def test_no_difference_at_all_has_p_value_1(count):
-    assert p_value_of(np.zeros(count)) == 1
+def test_errors_all_equal_have_no_interval():
+    found = mean_interval([np.full(10, 0.25)] * 10)
+    assert found.mean == 0.25
+    assert math.isnan(found.low)
 
 
-@given(
-    st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=16),
-    st.sampled_from([1, 1000]),
-)
-def test_an_interval_leaves_out_zero_just_where_the_p_value_is_small(folds, outlier):
-    folds[0][0] *= outlier  # one wild fold widens a bootstrap and leaves signs as they are
-    compared = paired_comparison(*as_mappings(folds), rounds=300)
-    if math.isnan(compared.low):
-        assert compared.p_value > 0.05 or len({sum(f) / len(f) for f in folds}) == 1
-    else:
-        assert (compared.low > 0 or compared.high < 0) == (compared.p_value <= 0.05)
-        assert compared.low <= compared.difference <= compared.high
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_network_that_diverged_leaves_no_interval(value):
+    found = mean_interval([[0.7, value], [0.5, 0.2], [0.1, 0.3]])
+    assert not math.isfinite(found.mean)
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
 
 
-def test_all_that_the_interval_holds_would_not_be_rejected():
-    units, sizes = np.random.default_rng(8).standard_normal(9), np.arange(1, 10)
-    low, high, _ = flip_signs(units, sizes)
-    for inside, outside in ((low + 1e-9, low - 1e-9), (high - 1e-9, high + 1e-9)):
-        assert flip_signs(units - inside * sizes, sizes)[2] > 0.05
-        assert flip_signs(units - outside * sizes, sizes)[2] <= 0.05
+@given(st.lists(st.lists(st.floats(0, 1), max_size=4), min_size=1, max_size=5).filter(any))
+def test_an_interval_of_shares_holds_its_mean_and_stays_from_0_to_1(folds):
+    found = mean_interval(folds, share=True)
+    if not math.isnan(found.low):
+        assert 0 <= found.low <= found.mean + 1e-9
+        assert found.mean - 1e-9 <= found.high <= 1
 
 
-def test_a_run_gone_astray_is_compared_without_a_p_value():
-    folds = [np.asarray([1.0, math.nan])] + [np.ones(2)] * 9
-    comparison = paired_comparison(*as_mappings(folds))
-    assert math.isnan(comparison.difference)
-    assert math.isnan(comparison.p_value)
-    assert math.isnan(comparison.low)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=8))
+def test_swapping_the_sides_of_a_comparison_turns_it_round(values):
+    ours, theirs = np.asarray(values)[:, :1], np.asarray(values)[:, 1:]
+    there = paired_comparison(as_pairs(ours, theirs), share=True)
+    back = paired_comparison(as_pairs(theirs, ours), share=True)
+    assert back.difference == pytest.approx(-there.difference)
+    assert back.p_value == pytest.approx(there.p_value, nan_ok=True)
+    if there.p_value > 0.05:
+        assert there.low <= 0 <= there.high
+
+
+def test_the_units_of_a_comparison_are_folds_and_within_one_fold_seeds():
+    values = np.random.default_rng(3).random((2, 4, 3))
+    found = paired_comparison(as_pairs(*values))
+    assert (found.unit, found.units, found.combinations) == ("folds", 4, 4)
+    of_folds = stats.ttest_1samp((values[0] - values[1]).mean(axis=1), 0)
+    assert found.p_value == pytest.approx(of_folds.pvalue)
+    single = paired_comparison({(1, row): {seed: tuple(values[:, row, seed]) for seed in range(3)}
+                                for row in range(4)})  # fmt: skip
+    assert (single.unit, single.units, single.combinations) == ("networks", 3, 4)
+    of_seeds = stats.ttest_1samp((values[0] - values[1]).mean(axis=0), 0)
+    assert single.p_value == pytest.approx(of_seeds.pvalue)
+
+
+def test_two_folds_have_a_difference_and_no_test():
+    found = paired_comparison(as_pairs(np.ones((2, 5)), np.zeros((2, 5))), share=True)
+    assert found.difference == 1
+    assert math.isnan(found.p_value)
+    assert math.isnan(found.low)
+
+
+def test_a_run_that_diverged_is_compared_without_a_p_value():
+    ours = np.ones((5, 1))
+    ours[0] = math.nan
+    found = paired_comparison(as_pairs(ours, np.zeros((5, 1))))
+    assert math.isnan(found.difference)
+    assert math.isnan(found.p_value)
+
+
+def test_nothing_to_average_or_to_compare_is_refused():
+    with pytest.raises(ValueError, match="at least one value"):
+        mean_interval([[]])
+    with pytest.raises(ValueError, match="nothing to compare"):
+        paired_comparison({})

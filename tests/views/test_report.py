@@ -217,7 +217,7 @@ def test_hostile_names_are_only_names(tmp_path):
 def test_latex_names_the_package_that_it_needs_and_labels_its_tables(symbols, tmp_path):
     run = made_up_run(tmp_path, small(symbols), noisy, [1]).path
     text = as_latex(summary_of(RunFolder(run.rename(tmp_path / "a_b%{c}"))))
-    assert text.startswith("% needs \\usepackage{booktabs}")
+    assert "\n% needs \\usepackage{booktabs}" in text
     labels = re.findall(r"\\caption\{[^}]+\}\n\\label\{(.*)\}\n", text)
     assert labels == ["tab:a-b--c--accuracy", "tab:a-b--c--errors"]
 
@@ -285,7 +285,7 @@ def test_digits_of_nearly_one_worth_share_a_label():
 
 
 def test_the_figure_of_a_run_stands_beside_its_interval_not_on_it(symbols, tmp_path):
-    summary = summary_of(made_up_run(tmp_path, small(symbols), noisy, [1, 2]))
+    summary = summary_of(made_up_run(tmp_path, small(symbols), noisy))
     (place,) = ruler(summary).axes
     ours = f"{100 * summary.rounded.mean:.1f} %"
     (label,) = [text for text in place.texts if text.get_text() == ours]

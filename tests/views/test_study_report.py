@@ -25,22 +25,23 @@ def _handlers_stay():
     signal.signal(signal.SIGTERM, before)
 
 
-def planned(tmp_path, text):
+def planned(tmp_path, text, settings=SMALL):
     path = tmp_path / "mine.toml"
-    path.write_text(SMALL + text)
+    path.write_text(settings + text)
     return plan_study(read_study(path), tmp_path / "runs")
 
 
 def test_points_are_over_folds_and_seeds_and_linked_to_their_runs(tmp_path):
-    for unseen, answering in ((10, exact), (30, noisy), (50, by_heart)):
+    for unseen, answering in ((10, exact), (20, noisy), (30, by_heart)):
         for seed in (0, 1):
             experiment = TINY.vary(unseen=unseen, seed=seed)
-            made_up_run(tmp_path / "runs", experiment, answering, [1, 2])
-    plan = planned(tmp_path, "[vary]\nunseen = [10, 30, 50, 70]\nseed = [0, 1]\n")
+            made_up_run(tmp_path / "runs", experiment, answering, [1, 2, 3])
+    three = SMALL.replace("1-2", "1-3")
+    plan = planned(tmp_path, "[vary]\nunseen = [10, 20, 30, 31]\nseed = [0, 1]\n", three)
     assert compared_settings(plan.study) == ("unseen",)
     points = study_points(plan)
     assert [(point.settings, point.networks, len(point.runs)) for point in points] == [
-        ({"unseen": unseen}, 4, 2) for unseen in (10, 30, 50)
+        ({"unseen": unseen}, 6, 2) for unseen in (10, 20, 30)
     ]
     assert points[0].intervals["rounded"].mean == 1
     means = [point.intervals["rounded"] for point in points]
@@ -48,7 +49,7 @@ def test_points_are_over_folds_and_seeds_and_linked_to_their_runs(tmp_path):
     assert means[1].low < means[1].mean < means[1].high
     assert [point.determined for point in points] == [1, 1, 1]
     page = render_study(plan, tmp_path / "runs", ["one <failed>"])
-    assert "8 runs, 12 of 16 folds done" in page
+    assert "8 runs, 18 of 24 folds done" in page
     assert "seen combinations" in page
     assert "one &lt;failed&gt;" in page
     for folder in [*plan.runs][:6]:

@@ -1,22 +1,29 @@
 """`unseen compare`: runs of one problem side by side."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from unseen.api import load
-from unseen.commands.output import AsJson, RunsDir, emit
+from unseen.api import Run, load
+from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.settings import RunSettings, given
 from unseen.commands.show import tell_damages
-from unseen.errors import UnseenError
-from unseen.insight.comparison import compare_runs
+from unseen.errors import UnseenError, printable
+from unseen.insight.comparison import RunGroup, compare_groups
 from unseen.views.comparisons import (
     check_figure,
+    comparison_csv,
     comparison_json,
+    comparison_latex,
     comparison_table,
     save_comparison,
 )
+
+if TYPE_CHECKING:
+    from unseen.studies.sweep import Plan
+
+REPEATED = ("seed", "folds")  # what may differ among runs that are compared as one
 
 
 def compare(
@@ -27,22 +34,82 @@ def compare(
             "--split diagonal, say which run of each is meant."
         ),
     ],
+    study: Annotated[
+        str | None, Parameter(help="Compare the runs of a study, by the setting of --by")
+    ] = None,
+    by: Annotated[
+        str | None,
+        Parameter(help="Setting of the study to compare; seeds of the same value are pooled"),
+    ] = None,
     settings: RunSettings = None,
+    format: Annotated[
+        Literal["table", "latex", "csv"], Parameter(help="How it is printed [table]")
+    ] = "table",
     figure: Annotated[
         Path | None, Parameter(help="Draw the differences into an .svg or .pdf file.")
     ] = None,
     json: AsJson = False,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
-    if len(runs) < 2:
-        raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
     if figure is not None:
         check_figure(figure)
-    loaded = [load(run, runs_dir, **given(settings)) for run in runs]
-    for run in loaded:
-        tell_damages(run)
-    summaries = [run.summary for run in loaded]
-    comparisons = compare_runs(summaries)
-    emit((comparison_json if json else comparison_table)(summaries, comparisons))
+    if study is not None and not runs:
+        groups = _groups_of_study(study, by, runs_dir)
+    elif study is not None or by is not None:
+        raise UnseenError("compare either runs, or a study with --study and --by")
+    else:
+        groups = _groups_of_runs([load(run, runs_dir, **given(settings)) for run in runs])
+    if len(groups) < 2:
+        raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
+    comparisons = compare_groups(groups)
+    if json:
+        emit(comparison_json(groups, comparisons))
+    elif format == "table":
+        emit(comparison_table(groups, comparisons))
+    else:
+        made = {"latex": comparison_latex, "csv": comparison_csv}[format](groups, comparisons)
+        emit(made.removesuffix("\n"))
     if figure is not None:
         save_comparison(comparisons, figure)
+
+
+def _groups_of_runs(runs: list[Run]) -> list[RunGroup]:
+    for run in runs:
+        tell_damages(run)
+    return [RunGroup(run.summary.run, (run.summary,)) for run in runs]
+
+
+def _groups_of_study(name: str, by: str | None, runs_dir: Path) -> list[RunGroup]:
+    """The runs of a study, those with the same value of a setting together."""
+    from unseen.studies.study import find_study
+    from unseen.studies.sweep import plan_study
+
+    plan = plan_study(find_study(name), runs_dir)
+    varied = [each for each in plan.study.varied if each not in REPEATED]
+    if by is None and len(varied) == 1:
+        (by,) = varied
+    if by is None or by.replace("-", "_") not in plan.study.varied:
+        known = ", ".join(varied) or "nothing but seeds and folds"
+        raise UnseenError(f"--by must name a setting that the study varies: {known}")
+    by = by.replace("-", "_")
+    others = [each for each in varied if each != by]
+    if others:
+        raise UnseenError(
+            f"the study varies {', '.join(others)} as well as {by}: runs with another of these are "
+            "another question; take them into a study of their own"
+        )
+    return _by_value(plan, by)
+
+
+def _by_value(plan: "Plan", by: str) -> list[RunGroup]:
+    grouped: dict[str, list[Run]] = {}
+    for folder, run in plan.runs.items():
+        if plan.done[folder]:
+            value = printable(str(run.varied[by]))
+            grouped.setdefault(value, []).append(Run(folder, tuple(plan.done[folder])))
+    if left := plan.fold_count - plan.done_count:
+        say(f"{left} of {plan.fold_count} folds of the study are not done, and left out")
+    return [
+        RunGroup(f"{by} {value}", tuple(run.summary for run in runs))
+        for value, runs in grouped.items()
+    ]

@@ -79,13 +79,22 @@ class FoldArrays:
     tables: NDArray[np.float32] | None = None  # (rows, k, …, k): an axis for each place
 
 
+def known_measures(result: FoldResult) -> dict[str, float]:
+    """Every registered metric of a fold, in their order; NaN where it was not measured.
+
+    Earlier results have the accuracy on seen combinations among their quadrants only.
+    """
+    earlier = {"seen_rounded": result.quadrants.get("seen_test", {}).get("rounded", math.nan)}
+    return {name: result.measures.get(name, earlier.get(name, math.nan)) for name in METRICS}
+
+
 def with_every_metric(result: FoldResult, arrays: Callable[[], FoldArrays]) -> FoldResult:
     """A result with the metrics that are registered now, in their order.
 
     One that was registered since is measured on the predictions that the fold left; it is NaN where
     it is about seen combinations, whose predictions are not kept.
     """
-    measures = {name: result.measures.get(name, math.nan) for name in METRICS}
+    measures = known_measures(result)
     for name in measures.keys() - result.measures.keys():
         if METRICS[name].combinations == "unseen":
             measures[name] = METRICS[name](arrays().prediction, arrays().answer)
@@ -165,16 +174,20 @@ def evaluate_fold(
     posed = pose(experiment.problem)
     seen, unseen = fold_samples(experiment.problem, streams)
     some = streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES]
-    measured = {"seen": seen.some(some), "unseen": unseen}
+    share = SLOW_QUADRANT_SHARE if is_slow(experiment) else QUADRANT_SHARE
+    drawn = quadrant_samples(experiment.problem, streams, share)
+    measured = {"seen_train": seen.some(some), "unseen": unseen, "seen_test": drawn["seen_test"]}
     predictions = {which: fitted.answer(samples) for which, samples in measured.items()}
     measures = {
         name: metric(predictions[metric.combinations], measured[metric.combinations].answers)
         for name, metric in METRICS.items()
     }
-    share = SLOW_QUADRANT_SHARE if is_slow(experiment) else QUADRANT_SHARE
     quadrants = {
-        name: measure_group(fitted.answer(samples), samples.answers)
-        for name, samples in quadrant_samples(experiment.problem, streams, share).items()
+        name: measure_group(
+            predictions["seen_test"] if name == "seen_test" else fitted.answer(samples),
+            samples.answers,
+        )
+        for name, samples in drawn.items()
     }
     result = FoldResult(
         fold=streams.fold,

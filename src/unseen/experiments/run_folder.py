@@ -169,10 +169,10 @@ class RunFolder(FoldFiles):
             return True
         recorded, own = self.environment(), is_own(experiment.training.model)
         symbols = BANK_SHA256.get(experiment.problem.symbols) or recorded.get(SYMBOLS_SUM)
-        if symbols is None or (own and MODEL_SUM not in recorded):
+        if symbols is None or (own and SYMBOLS_SUM not in recorded):
             return True
         sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
-        sums |= self.recorded_sums() | {"symbols": symbols}
+        sums |= {"model": ""} | self.recorded_sums() | {"symbols": symbols}
         return name == experiment.name and ending in known_fingerprints(experiment, sums)
 
     def recorded_sums(self) -> dict[str, str]:

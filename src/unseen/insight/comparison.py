@@ -4,35 +4,72 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from unseen.errors import UnseenError
-from unseen.insight.intervals import Comparison, paired_comparison
+from unseen.insight.intervals import Comparison, Unseen, paired_comparison
 from unseen.insight.references import different_settings
-from unseen.insight.summary import Summary, bootstrap_rounds, unseen_metrics
+from unseen.insight.summary import Summary, unseen_metrics
 from unseen.problem.operations import spelled
 from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
 
 
 @dataclass(frozen=True)
+class RunGroup:
+    """Runs that differ in nothing but their seeds; often a single one."""
+
+    name: str
+    summaries: tuple[Summary, ...]
+
+    def mean(self, metric: str) -> float:
+        """The mean over all combinations and seeds that its runs have."""
+        return float(np.mean([each.measures[metric] for run in self.summaries
+                              for each in run.scores]))  # fmt: skip
+
+    def seen(self) -> float:
+        """The share of seen combinations that round to their answers, in test handwriting."""
+        return float(np.mean([run.spreads["seen_rounded"].mean for run in self.summaries]))
+
+
+@dataclass(frozen=True)
 class RunComparison:
-    """A run less the first one, over the combinations that were unseen in the same folds."""
+    """Runs less the first ones, over the combinations that were unseen in the same folds."""
 
     first: str
     run: str
     measures: dict[str, Comparison]  # by the name of the metric
     folds: int
+    seeds: int
 
     @property
     def rounded(self) -> Comparison:
         return self.measures["rounded"]
 
 
-def compare_runs(summaries: Sequence[Summary]) -> list[RunComparison]:
-    """Every run against the first; refuses runs that were asked something else, all at once."""
-    first, *others = summaries
-    faults = [fault for other in others if (fault := _incomparable(first, other))]
+def compare_groups(groups: Sequence[RunGroup]) -> list[RunComparison]:
+    """Every group against the first; refuses runs that were asked something else, all at once."""
+    first, *others = groups
+    faults = [*_faults(first.summaries[0], first.summaries[1:])]
+    for group in others:
+        of_group = _faults(first.summaries[0], group.summaries)
+        faults += of_group or _nothing_in_common(first, group)
     if faults:
-        raise UnseenError(". ".join(faults))
+        raise UnseenError(". ".join(dict.fromkeys(faults)))
     return [_compare(first, other) for other in others]
+
+
+def _faults(first: Summary, others: Sequence[Summary]) -> list[str]:
+    return [fault for other in others if (fault := _incomparable(first, other))]
+
+
+def _nothing_in_common(first: RunGroup, other: RunGroup) -> list[str]:
+    """Says so if no run of one group has a fold of the run that it is paired with."""
+    for ours, theirs in _seed_pairs(first, other):
+        if {each.unit for each in ours.scores} & {each.unit for each in theirs.scores}:
+            return []
+    return [
+        f"{first.name} and {other.name} cannot be compared: they have no finished fold in common"
+    ]
 
 
 def _incomparable(first: Summary, other: Summary) -> str | None:
@@ -43,8 +80,6 @@ def _incomparable(first: Summary, other: Summary) -> str | None:
         return f"{runs}, they answer different questions: {'; '.join(apart)}"
     if first.run == other.run:
         return f"{first.run} cannot be compared with itself"
-    if not {score.unit for score in first.scores} & {score.unit for score in other.scores}:
-        return f"{runs}: they have no finished fold in common"
     return None
 
 
@@ -82,14 +117,26 @@ def _shown(value: object) -> str:
     return words if len(words) <= 60 else words[:57] + "…"
 
 
-def _compare(first: Summary, other: Summary) -> RunComparison:
-    folds = {score.unit: score.fold for score in other.scores}
-    rounds = bootstrap_rounds(len(folds))
-    measures = {}
-    for name in unseen_metrics():
-        ours, theirs = (
-            {score.unit: score.measures[name] for score in run.scores} for run in (other, first)
-        )
-        measures[name] = paired_comparison(ours, theirs, folds, rounds=rounds)
-    common = {score.fold for score in first.scores} & set(folds.values())
-    return RunComparison(first.run, other.run, measures, len(common))
+def _compare(first: RunGroup, other: RunGroup) -> RunComparison:
+    measures, folds, seeds = {}, set[int](), set[int]()
+    pairs = _seed_pairs(first, other)
+    for name, metric in unseen_metrics().items():
+        values: dict[Unseen, dict[int, tuple[float, float]]] = {}
+        for ours, theirs in pairs:
+            before = {score.unit: score.measures[name] for score in theirs.scores}
+            for score in ours.scores:
+                if score.unit in before:
+                    pair = score.measures[name], before[score.unit]
+                    values.setdefault(score.unit, {})[ours.experiment.seed] = pair
+        measures[name] = paired_comparison(values, share=metric.unit == "share")
+        folds |= {fold for fold, _ in values}
+        seeds |= {seed for by_seed in values.values() for seed in by_seed}
+    return RunComparison(first.name, other.name, measures, len(folds), len(seeds))
+
+
+def _seed_pairs(first: RunGroup, other: RunGroup) -> list[tuple[Summary, Summary]]:
+    """Other runs, each with the first group's run of its seed; or in order, if none is the same."""
+    by_seed = {each.experiment.seed: each for each in first.summaries}
+    same = [(each, by_seed[each.experiment.seed]) for each in other.summaries
+            if each.experiment.seed in by_seed]  # fmt: skip
+    return same or [*zip(other.summaries, first.summaries, strict=False)]

@@ -1,234 +1,191 @@
-"""How sure a figure is: intervals and paired tests, with combinations as the sampling unit.
+"""How sure a figure is: intervals and paired tests, with folds as the sampling unit.
 
-A thousand pictures of one combination are one thing learnt or not, so pictures are not resampled.
-All combinations of a fold were answered by one network, so folds are resampled as well.
+All combinations of a fold were answered by one network, and a thousand pictures of one combination
+are one thing learnt or not. So what is independent are folds; within a single fold, the networks of
+several seeds. With fewer than three of them there is neither interval nor test.
+
+An interval is the union of two. One is Student's t over the units, which is right where these are
+spread evenly. Near 0 and 1 they are not: most folds have 98 %, and one has 89 %. There Student's t
+misses the truth too often, so the other takes the units for normal in logits (in logarithms, if
+they are not shares). Coverage is simulated in tests/insight/test_intervals.py.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from math import sqrt
-from statistics import NormalDist
-from typing import Any, Literal
+from functools import cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Combination = tuple[int, ...]
+Unseen = tuple[int, int]  # a combination's fold, and its row of the table of all combinations
 Values = NDArray[np.float64]
+Unit = Literal["folds", "networks"]
 
-ENUMERATED_UNITS = 12  # up to 4,096 ways to flip their signs: all are tried
-FEWEST_FOLDS_TO_FLIP = 6  # with fewer, no difference could have a p-value below 0.05
-ALIKE = 0.01  # shares no further apart do not show how far another combination might be off
-DRAWN_AT_ONCE = 2_000_000
-MOST_DRAWN = 200_000_000  # a few seconds; past 20,000 combinations there are fewer rounds
-FEWEST_ROUNDS = 200
+FEWEST_UNITS = 3  # two leave an interval nearly as wide as all that is possible
+LEVEL = 0.95
+TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+DRAWS = 2_000
+POINTS = 24  # of the quadrature of a mean
+EQUAL = 1e-12  # values no further apart differ by rounding only
+LEAST_SHARE = 1e-4  # of what a share is off 0 or 1: closer, its logarithm would say too much
+LEAST_VARIANCE = 1e-9  # in logits or logarithms: values that are all equal have some, too
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over combinations and the interval it may lie in; its ends are NaN if unknown."""
+    """A mean and the 95 % interval it may lie in; its ends are NaN if unknown."""
 
     mean: float
     low: float
     high: float
+    unit: Unit = "folds"  # what varies
+    units: int = 0
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A mean difference over the same combinations, and how likely chance alone makes one as large.
+    """A mean difference over the same combinations, its 95 % interval, and a paired t test.
 
-    The signs of whole folds are flipped if there are enough folds. Otherwise those of combinations
-    are: then interval and p-value are about these networks only, not about others trained the same
-    way. Both come from the same flips: the interval leaves out 0 if and only if p <= 0.05.
+    The interval holds Student's, and is wider where shares near 0 or 1 are spread unevenly: there
+    it may hold 0 although p is below 0.05. Ends and p are NaN if there are too few units, or all
+    have the same difference.
     """
 
     difference: float
-    low: float  # of its 95 % interval; NaN if unknown
+    low: float
     high: float
     p_value: float
     combinations: int
-    flipped: Literal["folds", "combinations"]
+    unit: Unit
+    units: int
 
 
-def bootstrap_interval(
-    by_fold: Sequence[Values | Sequence[float]],
-    *,
-    share: bool = False,
-    level: float = 0.95,
-    rounds: int = 10_000,
-    seed: int = 0,
-) -> Interval:
-    """The mean over combinations, with an interval by a bootstrap of folds and their combinations.
+def mean_interval(by_fold: Sequence[Values | Sequence[float]], *, share: bool = False) -> Interval:
+    """The mean over all values, with a 95 % interval over folds; over the values of a single fold.
 
-    Each round draws folds with replacement, then combinations within each drawn fold, and takes
-    the mean over all: a fold weighs as much as it has combinations. Two things are corrected. Fold
-    means also differ because their combinations do, and drawing combinations again would count
-    that twice, so fold means are first shrunk together (Davison and Hinkley 1997, section 3.8).
-    And few folds show their spread only roughly, so the rounds are widened as Student's t is wider
-    than the normal. On simulated folds, 10 of 10, a 95 % interval then covers the truth in 93 to
-    97 %, whether networks differ a lot or not at all (without it 89 to 96 %); shares that crowd
-    below 1 are harder, and get 88 to 96 %.
-
-    The interval stays in the range of the values. Of a single fold, only combinations are drawn:
-    it is about that one network. The ends are NaN if there is one combination or a value that is
-    not finite. Values that are all alike show a bootstrap no spread: shares (`share=True`, from 0
-    to 1) within a point of each other get the binomial interval of as many combinations; other
-    values, where they are equal, get NaN, because nothing bounds an error from above.
+    Values are shares from 0 to 1, or any numbers. Shares that are the same in every unit show no
+    spread, and get Clopper and Pearson's interval of as many values.
     """
     folds = [np.asarray(values, np.float64) for values in by_fold if len(values)]
     if not folds:
-        raise ValueError("an interval needs at least one combination; there is none")
+        raise ValueError("an interval needs at least one value; there is none")
     values = np.concatenate(folds)
+    unit: Unit = "folds" if len(folds) > 1 else "networks"
+    units = _unit_means(folds) if unit == "folds" else values
     with np.errstate(all="ignore"):
         mean = float(values.mean())
-    if len(values) == 1 or not np.isfinite(values).all():
-        return Interval(mean, np.nan, np.nan)
-    if np.ptp(values) <= (ALIKE if share else 0):
-        ends = _binomial_ends(mean, len(values), (1 - level) / 2) if share else (np.nan, np.nan)
-        return Interval(mean, *ends)
-    rng = np.random.default_rng(seed)
-    pulled, freedom = _pulled_together(folds)
-    means = _bootstrap_means(pulled, rounds, rng)
-    means = mean + (means - mean) * np.sqrt(freedom / rng.chisquare(freedom, len(means)))
-    quantiles = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(mean, *np.clip(quantiles, values.min(), values.max()).tolist())
-
-
-def _binomial_ends(share: float, count: int, tail: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval where the share is 0 or 1, Wilson's between.
-
-    Near 0 or 1 it takes in both.
-    """
-    reach = float(tail ** (1 / count))
-    if share in (0, 1):
-        return (reach, 1.0) if share else (0.0, 1 - reach)
-    squared = NormalDist().inv_cdf(tail) ** 2 / count
-    middle = share + squared / 2
-    half = sqrt(squared * share * (1 - share) + squared**2 / 4)
-    low, high = (middle - half) / (1 + squared), (middle + half) / (1 + squared)
-    if share >= 1 - ALIKE:
-        return min(low, reach), 1.0
-    return (0.0, max(high, 1 - reach)) if share <= ALIKE else (low, high)
+    low, high = np.nan, np.nan
+    if len(units) >= FEWEST_UNITS and np.isfinite(values).all():
+        if np.ptp(units) > EQUAL:
+            low, high, _ = _t_test(units)
+            skewed = _skewed_interval(units[None], share=share)
+            low, high = np.fmin(low, skewed[0]), np.fmax(high, skewed[1])
+            low, high = np.clip((low, high), 0, 1) if share else (low, high)
+        elif share:  # nothing bounds other values from above
+            low, high = _binomial_interval(mean, len(values))
+    return Interval(mean, float(low), float(high), unit, len(units))
 
 
 def paired_comparison(
-    ours: Mapping[Combination, float],
-    theirs: Mapping[Combination, float],
-    folds: Mapping[Combination, int],
-    *,
-    rounds: int = 10_000,
-    seed: int = 0,
+    pairs: Mapping[Unseen, Mapping[int, tuple[float, float]]], *, share: bool = False
 ) -> Comparison:
-    """Ours minus theirs, over the combinations that both have.
+    """The mean of first less second values, by combination in its fold and by seed, and its test.
 
-    The p-value is two-sided: how often the difference is as large if every fold's difference has a
-    random sign; the interval is that of the same test. Flipping each combination alone would take
-    the luck of one network for many findings: if a third of the variance is between folds, 30 % of
-    nulls would have p < 0.05.
+    The unit is a fold, with all its combinations and seeds: p is about other folds with networks
+    that are trained alike. Within a single fold it is a seed, and p is about this fold alone.
     """
-    both = sorted(ours.keys() & theirs.keys(), key=lambda each: (folds[each], each))
-    if not both:
+    is_single = len({fold for fold, _ in pairs}) == 1
+    by_unit: dict[int, list[tuple[float, float]]] = {}
+    for (fold, _), by_seed in pairs.items():
+        for seed, pair in by_seed.items():
+            by_unit.setdefault(seed if is_single else fold, []).append(pair)
+    if not by_unit:
         raise ValueError("nothing to compare: no combination has a value on both sides")
-    differences = np.asarray([ours[each] - theirs[each] for each in both], np.float64)
-    of_folds = [folds[each] for each in both]
-    _, starts, sizes = np.unique(of_folds, return_index=True, return_counts=True)
-    whole_folds = len(starts) >= FEWEST_FOLDS_TO_FLIP
+    both = [np.asarray(each, np.float64) for each in by_unit.values()]
+    first, second = (_unit_means([each[:, side] for each in both]) for side in (0, 1))
+    low, high, p_value = np.nan, np.nan, np.nan
     with np.errstate(all="ignore"):
-        mean = float(differences.mean())
-        units = np.add.reduceat(differences, starts) if whole_folds else differences
-    if not whole_folds:
-        sizes = np.ones(len(units), np.intp)
-    low, high, p_value = flip_signs(units, sizes, rounds=rounds, seed=seed)
-    flipped: Literal["folds", "combinations"] = "folds" if whole_folds else "combinations"
-    return Comparison(mean, low, high, p_value, len(both), flipped)
+        units = first - second
+        difference = float(np.concatenate(both).mean(axis=0) @ (1, -1))
+    if len(units) >= FEWEST_UNITS and np.isfinite(units).all() and np.ptp(units) > EQUAL:
+        low, high, p_value = _t_test(units)
+        skewed = _skewed_interval(np.stack([first, second]), share=share)
+        low, high = np.fmin(low, skewed[0]), np.fmax(high, skewed[1])
+        low, high = np.clip((low, high), -1, 1) if share else (low, high)
+    unit: Unit = "networks" if is_single else "folds"
+    return Comparison(difference, float(low), float(high), p_value, len(pairs), unit, len(by_unit))
 
 
-def flip_signs(
-    units: Values, sizes: NDArray[np.integer], *, rounds: int = 10_000, seed: int = 0
-) -> tuple[float, float, float]:
-    """The 95 % interval of the mean of units of these sizes, and its p-value, by flipped signs.
+def _unit_means(units: Sequence[Values]) -> Values:
+    """A value for each unit whose mean is the mean over all values, however large the units are.
 
-    The p-value is how often the sum of the units, with random signs, is as far from 0 as their own
-    sum. That is twice the share of subsets, the flipped ones, whose mean is 0 or beyond it. So the
-    interval of all means that would have p > 0.05 lies between quantiles of the means of subsets
-    (Hartigan 1969). The empty subset counts on either side, so that no p-value is 0.
-
-    All subsets are tried for up to a dozen units; for more, some are drawn, and the empty one with
-    them. The ends are NaN if the units are too few for p <= 0.05, or all alike.
+    Of units of one size, these are their means. A larger unit moves the mean over all by more.
     """
-    if not np.isfinite(units).all():
-        return np.nan, np.nan, np.nan
-    count = len(units)
-    if count <= ENUMERATED_UNITS:
-        subsets: Iterator[NDArray[Any]] = iter(
-            [np.arange(2**count)[:, None] >> np.arange(count) & 1]
-        )
-    else:
-        rng = np.random.default_rng(seed)
-        drawn = (rng.integers(0, 2, (some, count), np.int8) for some in _portions(rounds, count))
-        subsets = chain([np.zeros((1, count), np.int8)], drawn)
-    columns = np.stack([units, sizes], axis=1)
-    sums, weights = np.concatenate([each @ columns for each in subsets]).T
-    # sums of the same numbers in another order are not the same to the last bit
-    least = 1e-12 * np.abs(units).sum()
-    beyond = min(np.mean(sums <= least), np.mean(sums >= -least))
-    means = np.sort(sums[weights > 0] / weights[weights > 0])
-    empty = len(sums) - len(means)
-    at = int(0.025 * len(sums)) - empty  # the first that p > 0.05 leaves in, from either end
-    known = at >= 0 and means[-1] - means[0] > least
-    ends = (float(means[at]), float(means[-1 - at])) if known else (np.nan, np.nan)
-    return *ends, min(1.0, float(2 * beyond))
+    sizes = np.asarray([len(unit) for unit in units])
+    with np.errstate(all="ignore"):
+        means = np.asarray([unit.mean() for unit in units])
+        mean = np.concatenate(units).mean()
+        return np.asarray(mean + sizes / sizes.mean() * (means - mean))
 
 
-def _pulled_together(folds: Sequence[Values]) -> tuple[list[Values], int]:
-    """The values, moved so that a two-stage bootstrap of their mean has the right variance.
+def _t_test(units: Values) -> tuple[float, float, float]:
+    """Student's interval of the mean, and the p-value of a mean of 0."""
+    from scipy import stats
 
-    Values keep their spread within a fold; fold means keep the part that is not chance. Returned
-    with them: the degrees of freedom of this variance.
+    tested = stats.ttest_1samp(units, 0.0)
+    low, high = tested.confidence_interval(LEVEL)
+    return float(low), float(high), float(tested.pvalue)
+
+
+def _skewed_interval(units: Values, *, share: bool) -> tuple[float, float]:
+    """The interval of a mean, or of the first less the second of two, from (1 or 2, n) units.
+
+    They are taken for normal in logits or in logarithms. Each draw takes a covariance and centres
+    that could have given these data, and works out the means that belong to them (generalised
+    pivots, Krishnamoorthy and Mathew 2003). NaN for numbers that are not all positive.
     """
-    sizes = np.asarray([len(fold) for fold in folds])
-    mean = np.concatenate(folds).mean()
-    means = np.asarray([fold.mean() for fold in folds])
-    rests = [fold - fold.mean() for fold in folds]
-    total, count = int(sizes.sum()), len(folds)
-    # the variance of the mean over all: as seen between folds, and as combinations alone make it
-    unbiased = count / max(count - 1, 1)
-    of_folds = float(np.sum((sizes * (means - mean)) ** 2)) * unbiased / total**2
-    squares = sum(float(rest @ rest) for rest in rests)
-    of_chance = squares / max(total - count, 1) / total
-    if count > 1 and of_folds > of_chance:
-        kept, freedom = np.sqrt((1 - of_chance / of_folds) * unbiased), count - 1
+    if share:
+        clipped = np.clip(units, LEAST_SHARE, 1 - LEAST_SHARE)
+        bent = np.log(clipped / (1 - clipped))
+    elif units.min() > 0:
+        bent = np.log(units)
     else:
-        kept, freedom = 0.0, max(total - count, 1)
-    # n values drawn from n vary less than n new ones, by (n - 1) / n
-    widen = np.sqrt(sizes / np.maximum(sizes - 1, 1))
-    pulled = [
-        mean + kept * (at - mean) + wider * rest
-        for at, wider, rest in zip(means, widen, rests, strict=True)
-    ]
-    return pulled, freedom
+        return np.nan, np.nan
+    rank, count = bent.shape
+    spread = np.atleast_2d(np.cov(bent)) * (count - 1) + LEAST_VARIANCE * np.eye(rank)
+    wishart, normal = _pivots(rank, count)
+    inverse = np.linalg.cholesky(np.linalg.inv(spread)) @ wishart
+    covariance = np.linalg.inv(inverse @ inverse.transpose(0, 2, 1))
+    away = (np.linalg.cholesky(covariance) @ normal)[..., 0] / np.sqrt(count)
+    centre, variance = bent.mean(axis=1) + away, np.diagonal(covariance, axis1=1, axis2=2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if share:
+            points, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+            logits = centre[..., None] + np.sqrt(variance)[..., None] * points
+            means = (1 / (1 + np.exp(-logits))) @ (weights / weights.sum())
+        else:
+            means = np.exp(centre + variance / 2)
+        low, high = np.quantile(means[:, 0] - (means[:, 1] if rank == 2 else 0), TAILS)
+    return float(low), float(high)
 
 
-def _bootstrap_means(folds: Sequence[Values], rounds: int, rng: np.random.Generator) -> Values:
-    """The mean over all combinations drawn in each round."""
-    sizes = np.asarray([len(fold) for fold in folds])
-    starts = np.cumsum(sizes) - sizes
-    values = np.concatenate(folds)
-    places = np.arange(sizes.max())
-    each = len(folds) * len(places)
-    rounds = min(rounds, max(FEWEST_ROUNDS, MOST_DRAWN // each))
-    means = []
-    for some in _portions(rounds, each):
-        drawn = rng.integers(0, len(folds), (some, len(folds), 1))
-        picks = (rng.random((some, len(folds), len(places))) * sizes[drawn]).astype(np.intp)
-        inside = places < sizes[drawn]  # a smaller fold fills only some of the places
-        sums = np.where(inside, values[starts[drawn] + picks], 0.0).sum(axis=(1, 2))
-        means.append(sums / sizes[drawn].sum(axis=(1, 2)))
-    return np.concatenate(means)
+@cache
+def _pivots(rank: int, count: int) -> tuple[Values, Values]:
+    """Roots of Wishart matrices by Bartlett, and normal vectors; the same for all data."""
+    rng = np.random.default_rng(0)
+    roots = np.zeros((DRAWS, rank, rank))
+    for row in range(rank):  # the variance of each side then is as of that side alone
+        roots[:, row, row] = np.sqrt(rng.chisquare(count + rank - 2 - row, DRAWS))
+        roots[:, row, :row] = rng.standard_normal((DRAWS, row))
+    return roots, rng.standard_normal((DRAWS, rank, 1))
 
 
-def _portions(rounds: int, each: int) -> list[int]:
-    """The rounds cut into portions that fit in memory."""
-    portion = max(1, DRAWN_AT_ONCE // each)
-    return [min(portion, rounds - done) for done in range(0, rounds, portion)]
+def _binomial_interval(share: float, count: int) -> tuple[float, float]:
+    """Clopper and Pearson's, also for a share that is no whole number of so many."""
+    from scipy import stats
+
+    right = share * count
+    low = stats.beta.ppf(TAILS[0], right, count - right + 1) if right > 0 else 0.0
+    high = stats.beta.ppf(TAILS[1], right + 1, count - right) if right < count else 1.0
+    return float(low), float(high)

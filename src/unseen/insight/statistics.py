@@ -1,13 +1,11 @@
 """Figures over folds, with their spread."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from unseen.experiments.fold import FoldResult
-from unseen.learning.metrics import METRICS
+from unseen.experiments.fold import FoldResult, known_measures
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,5 @@ def over_folds(results: Sequence[FoldResult]) -> dict[str, Spread]:
 
 
 def measures_of(result: FoldResult) -> dict[str, float]:
-    """Every registered metric of a fold, NaN where it was not measured yet, and its seconds."""
-    measures = {name: result.measures.get(name, math.nan) for name in METRICS}
-    return measures | {"seconds": result.seconds}
+    """Every registered metric of a fold, NaN where it was not measured, and its seconds."""
+    return known_measures(result) | {"seconds": result.seconds}

@@ -1,8 +1,9 @@
 """Everything that a view says of a run, worked out once: its figures have one source."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,13 @@ from unseen.experiments.run_folder import RunFolder
 from unseen.insight.deep import MeanProbe, mean_probes
 from unseen.insight.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.insight.evidence import Evidence, FoldEvidence
-from unseen.insight.intervals import Interval, bootstrap_interval
+from unseen.insight.intervals import Interval, mean_interval
 from unseen.insight.references import Question, Reference, question, references
 from unseen.insight.statistics import Spread, over_folds, spread
 from unseen.insight.structure import Structure, structure_of
 from unseen.learning.metrics import METRICS, Metric
 from unseen.problem.samples import Combinations
 
-BOOTSTRAP_DRAWS = 10_000_000
 BAND = (0.05, 0.95)
 
 
@@ -53,7 +53,7 @@ class Score:
         }
 
     @property
-    def unit(self) -> tuple[int, ...]:
+    def unit(self) -> tuple[int, int]:
         """The combination in its fold: it may be unseen in several."""
         return self.fold, self.row
 
@@ -175,17 +175,14 @@ def scores_of(
 
 
 def interval(scores: Sequence[Score], metric: Metric) -> Interval:
-    """A metric over combinations, with its 95 % interval."""
+    """A metric over combinations, with its 95 % interval; a single network has none."""
     by_fold: dict[int, list[float]] = {}
     for score in scores:
         by_fold.setdefault(score.fold, []).append(score.measures[metric.name])
-    rounds, share = bootstrap_rounds(len(scores)), metric.unit == "share"
-    return bootstrap_interval([*by_fold.values()], rounds=rounds, share=share)
-
-
-def bootstrap_rounds(combinations: int) -> int:
-    """As many rounds as take some seconds."""
-    return min(10_000, max(1_000, BOOTSTRAP_DRAWS // combinations))
+    found = mean_interval([*by_fold.values()], share=metric.unit == "share")
+    if len(by_fold) == 1:  # its combinations were all answered by one network
+        return replace(found, low=math.nan, high=math.nan, unit="folds", units=1)
+    return found
 
 
 def best_constant_share(evidence: Evidence) -> float:

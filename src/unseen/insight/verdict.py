@@ -7,48 +7,64 @@ import numpy as np
 
 from unseen.insight.summary import Summary
 
-Judgement = Literal["yes", "mostly", "in part", "barely", "no", "shifted", "diverged"]
+Carried = Literal["yes", "mostly", "in part", "barely", "no"]
+Judgement = Literal[Carried, "too few folds", "too little learnt", "shifted", "diverged"]
 Unsplit = Literal["diverged", "no errors", "not recorded", "too few images", "unlike the test"]
 
-NEARLY_ALL, MOST, LITTLE = 0.9, 0.5, 0.1  # of the way from memory to perfect composition
+LEAST_LEARNT = 0.15  # by which seen combinations must beat the best constant answer
+NEARLY_ALL, MOST, LITTLE = 0.9, 0.5, 0.1  # of what seen combinations get, carried over
 FEWEST_IMAGES = 100  # over all places and combinations, to split an error by
 LIKE_THE_TEST = 2.0  # the factor by which the split error may differ from the test's
 
 
 def judge(summary: Summary) -> Judgement:
-    """Place a run between what a memory gets right and what perfect composition could.
+    """What carries over from seen to unseen combinations; docs/report.md has the rule.
 
-    "no" if the interval reaches down to what a memory or a constant answer gets right; "shifted"
-    if then one number, taken off all answers, removes most of the test's error and lifts it above
-    them. Otherwise it counts how far the run has come from there to perfect composition. A run
-    that gets fewer than half of the pictures right is no better than "in part", whatever the
-    oracle gets.
+    Both are in test handwriting, so what is misread is misread in both, and does not count against
+    composition. Where the interval of the unseen accuracy reaches down to memory, it is "no" if
+    next to nothing carries over, and else there are too few folds to tell.
     """
-    rounded, unshifted = summary.rounded, summary.unshifted
-    if (rounded.mean if np.isnan(rounded.low) else rounded.low) <= (memory := _memory(summary)):
-        if not np.isfinite(summary.mse.mean):
-            return "diverged"
-        helped = unshifted and unshifted["rounded"].mean > memory
-        most = helped and unshifted["test_mse"].mean < summary.spreads["test_mse"].mean / 2
-        return "shifted" if most else "no"
-    way = way_to_composition(summary)
-    if way is not None and way < LITTLE:
-        return "barely"
-    if rounded.mean < MOST or (way is not None and way < MOST):
-        return "in part"
-    return "yes" if way is None or way >= NEARLY_ALL else "mostly"
+    rounded, unshifted, memory = summary.rounded, summary.unshifted, memory_share(summary)
+    if not np.isfinite(summary.mse.mean):
+        return "diverged"
+    is_above = bool((rounded.mean if np.isnan(rounded.low) else rounded.low) > memory)
+    helps = bool(unshifted) and unshifted["rounded"].mean > memory
+    if not is_above and helps and unshifted["test_mse"].mean < summary.mse.mean / 2:
+        return "shifted"
+    if seen_share(summary) - summary.guess < LEAST_LEARNT:
+        return "too little learnt"
+    carried = carried_over(summary)
+    if not is_above:
+        return "no" if carried < LITTLE else "too few folds"
+    steps: tuple[tuple[float, Carried], ...] = (
+        (NEARLY_ALL, "yes"), (MOST, "mostly"), (LITTLE, "in part"),
+    )  # fmt: skip
+    return next((judgement for least, judgement in steps if carried >= least), "barely")
 
 
-def way_to_composition(summary: Summary) -> float | None:
-    """How far a run has come from memory to perfect composition; None if the first gets more."""
-    oracle, memory = summary.baselines.get("oracle"), _memory(summary)
-    composition = oracle.rounded.mean if oracle else 1.0
-    return (
-        (summary.rounded.mean - memory) / (composition - memory) if composition > memory else None
-    )
+def carried_over(summary: Summary) -> float:
+    """The share of what seen combinations get beyond a memory that unseen ones get as well.
+
+    If a memory gets as much as the seen ones, it is all or nothing.
+    """
+    memory, seen = memory_share(summary), seen_share(summary)
+    unseen = summary.rounded.mean
+    return (unseen - memory) / (seen - memory) if seen > memory else float(unseen > memory)
 
 
-def _memory(summary: Summary) -> float:
+def seen_share(summary: Summary) -> float:
+    """The share of seen combinations that round right, in test handwriting.
+
+    Where it was not measured, what the oracle gets: nobody reads better.
+    """
+    seen = summary.spreads["seen_rounded"].mean
+    if np.isfinite(seen):
+        return seen
+    oracle = summary.baselines.get("oracle")
+    return oracle.rounded.mean if oracle else 1.0
+
+
+def memory_share(summary: Summary) -> float:
     """What a memory gets right: the nearest picture's answer, or one answer to all."""
     nearest = summary.baselines.get("nearest")
     return max(summary.guess, nearest.rounded.mean if nearest else 0.0)

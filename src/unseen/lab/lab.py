@@ -18,7 +18,7 @@ from unseen.experiments.experiment import Experiment
 from unseen.experiments.find_runs import list_runs
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.comparison import compare_runs
+from unseen.insight.comparison import RunGroup, compare_groups
 from unseen.lab.cells import Networks, cell_json, picture_of
 from unseen.lab.faults import NotThereError
 from unseen.lab.film import Films
@@ -176,8 +176,8 @@ class Lab:
         apart, alike = side_by_side([each.experiment for each in loaded])
         found: dict[str, Any] = {"apart": apart, "alike": alike, "fault": None, "comparison": None}
         try:
-            summaries = [each.summary for each in loaded]
-            found["comparison"] = json.loads(comparison_json(summaries, compare_runs(summaries)))
+            groups = [RunGroup(each.name, (each.summary,)) for each in loaded]
+            found["comparison"] = json.loads(comparison_json(groups, compare_groups(groups)))
         except UnseenError as error:
             found["fault"] = printable(str(error))
         return found

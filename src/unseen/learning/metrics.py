@@ -24,7 +24,8 @@ class Metric:
     label: str
     unit: Literal["share", "number"]  # a share is shown in %
     of_samples: Callable[[Predictions, Answers], NDArray[Any]]
-    combinations: Literal["unseen", "seen"] = "unseen"  # seen: in training handwriting
+    # what it is measured on: in test handwriting but for "seen_train", which was trained on
+    combinations: Literal["unseen", "seen_test", "seen_train"] = "unseen"
 
     def __call__(self, predictions: Predictions, answers: Answers) -> float:
         return float(np.mean(self.of_samples(predictions, answers)))
@@ -63,10 +64,11 @@ def within_one(predictions: Predictions, answers: Answers) -> NDArray[np.bool_]:
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
+        Metric("seen_rounded", "seen", "share", rounds_to_answer, "seen_test"),
         Metric("rounded", "rounding", "share", rounds_to_answer),
         Metric("floor_or_ceiling", "floor/ceiling", "share", floor_or_ceiling),
         Metric("within_one", "within one", "share", within_one),
         Metric("test_mse", "test MSE", "number", squared_error),
-        Metric("train_mse", "train MSE", "number", squared_error, "seen"),
+        Metric("train_mse", "train MSE", "number", squared_error, "seen_train"),
     )
 }

@@ -8,7 +8,7 @@ from unseen.experiments.experiment import Experiment, setting_value
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.posing import pose
 from unseen.experiments.run_folder import RunFolder
-from unseen.insight.intervals import Interval, bootstrap_interval
+from unseen.insight.intervals import Interval, mean_interval
 from unseen.insight.statistics import measures_of
 from unseen.learning.metrics import METRICS
 from unseen.problem.leakage import find_leakage, rule_of
@@ -17,7 +17,6 @@ from unseen.studies.study import Study
 from unseen.studies.sweep import Plan
 
 REPEATS = ("seed", "split_seed", "folds")  # what is repeated, not compared
-ROUNDS = 2_000
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,9 @@ def _point(plan: Plan, settings: dict[str, Any], folders: Sequence[RunFolder]) -
                 determined[split] = _determined_share(problem, fold)
     measured = [[measures_of(result) for result in results] for results in by_fold.values()]
     intervals = {
-        name: bootstrap_interval(
+        name: mean_interval(
             [[measures[name] for measures in fold] for fold in measured],
             share=metric.unit == "share",
-            rounds=ROUNDS,
         )
         for name, metric in METRICS.items()
     }

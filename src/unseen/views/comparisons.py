@@ -1,8 +1,10 @@
 """Compared runs as a table, as JSON, and as a figure."""
 
+import csv
+import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,80 +12,138 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unseen.errors import SettingError
+from unseen.errors import SettingError, printable
 from unseen.experiments.differences import differences
 from unseen.experiments.experiment import Experiment
 from unseen.files import write_whole
-from unseen.insight.comparison import RunComparison
-from unseen.insight.intervals import Comparison
-from unseen.insight.summary import Summary, unseen_metrics
-from unseen.learning.metrics import Metric
+from unseen.insight.comparison import RunComparison, RunGroup
+from unseen.insight.intervals import FEWEST_UNITS, Comparison
+from unseen.insight.summary import unseen_metrics
+from unseen.learning.metrics import METRICS, Metric
+from unseen.views.exports import latex_document
 from unseen.views.json_view import jsonable
 from unseen.views.repeat_command import side_by_side
-from unseen.views.tables import console_table, format_measure
+from unseen.views.tables import FoldTable, console_table, format_measure
 from unseen.views.words import decimals, format_count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FLIPPED = {
-    "folds": "p: how often the difference is as large once whole folds have signs at random. The "
-    "95 % interval holds all differences that this test would not reject: it leaves out 0 where p "
-    "is at most 0.05.",
-    "combinations": "p: how often the difference is as large once combinations have signs at "
-    "random. The 95 % interval holds all differences that this test would not reject: it leaves "
-    "out 0 where p is at most 0.05. With so few folds both are about these very networks, not "
-    "about others trained alike.",
+TESTED = {
+    "folds": "p: a paired t test over folds. It is about other folds with networks that are "
+    "trained alike.",
+    "networks": "p: a paired t test over seeds. It is about this fold alone, with other networks "
+    "that are trained alike.",
 }
+INTERVAL = (
+    "The 95 % interval holds that of the t test, and is wider where figures are spread unevenly, "
+    "as accuracies near 100 % are: there it may hold 0 although p is below 0.05."
+)
 MEANS_OF_ALL = (
     "The means are over all that a run has answered, the differences only over what both have: "
     "where runs have other folds done, means do not differ by the difference."
 )
+HEADINGS = ("runs", "seen", "unseen", "over", "difference", "95 % interval", "p")
 
 
 def comparison_table(
-    summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
+    groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]
 ) -> RenderableType:
-    """A table for each metric; each run has its figure and its difference from the first one."""
-    settings, shared = side_by_side(_experiments(summaries))
-    alike = [f"All of them: {shared}"] if shared else []
-    runs = [
-        f"{summary.run}: {summary.experiment.name} {words}".strip()
-        for summary, words in zip(summaries, settings, strict=True)
-    ]
+    """A table for each metric; each row has its figure and its difference from the first one."""
     return Group(
-        *(Text(words) for words in (*runs, *alike)),
-        *(_table(metric, summaries, comparisons) for metric in unseen_metrics().values()),
-        *(Text(words, style="dim") for words in _footnotes(summaries, comparisons)),
+        *(Text(words) for words in _settings_lines(groups)),
+        *(_console(metric, groups, comparisons) for metric in unseen_metrics().values()),
+        *(Text(words, style="dim") for words in _footnotes(groups, comparisons)),
     )
 
 
-def _experiments(summaries: Sequence[Summary]) -> list[Experiment]:
-    """What was compared; all have the same symbols, so these are in one place, the first one's."""
-    symbols = {"symbols": summaries[0].experiment.problem.symbols}
-    return [
-        summary.experiment.model_copy(
-            update={"problem": summary.experiment.problem.model_copy(update=symbols)}
-        )
-        for summary in summaries
-    ]
+def comparison_latex(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> str:
+    """The same for a paper, one table for each metric."""
+    return latex_document(
+        _settings_lines(groups),
+        [
+            FoldTable(_title(metric), HEADINGS, (tuple(_rows(metric, groups, comparisons)),))
+            for metric in unseen_metrics().values()
+        ],
+        _footnotes(groups, comparisons),
+        label=groups[0].name,
+    )
 
 
-def _table(
-    metric: Metric, summaries: Sequence[Summary], comparisons: Sequence[RunComparison]
-) -> Table:
+def comparison_csv(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> str:
+    """Every figure in full: a row for each metric of each run, or of runs that differ in seeds."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(
+        ("runs", "seeds", "metric", "seen_rounded", "mean", "from", "combinations", "folds",
+         "difference", "low", "high", "p", "unit", "units")
+    )  # fmt: skip
+    for group, compared in zip(groups, (None, *comparisons), strict=True):
+        for name in unseen_metrics():
+            row = [group.name, len(group.summaries), name, group.seen(), group.mean(name)]
+            if compared:
+                found = compared.measures[name]
+                row += [compared.first, found.combinations, compared.folds, found.difference]
+                row += [found.low, found.high, found.p_value, found.unit, found.units]
+            writer.writerow([printable(each) if isinstance(each, str) else each for each in row])
+    return file.getvalue()
+
+
+def _settings_lines(groups: Sequence[RunGroup]) -> list[str]:
+    """What each row is, and the settings that all of them have."""
+    experiments = _experiments(groups)
+    settings, shared = side_by_side(experiments)
+    lines = []
+    for group, experiment, words in zip(groups, experiments, settings, strict=True):
+        seeds = f", {len(group.summaries)} seeds" if len(group.summaries) > 1 else ""
+        lines.append(f"{group.name}: {experiment.name} {words}".strip() + seeds)
+    return [*lines, *([f"All of them: {shared}"] if shared else [])]
+
+
+def _experiments(groups: Sequence[RunGroup]) -> list[Experiment]:
+    """What was compared, by the first run of each group.
+
+    All have the same symbols, so these are in one place, the first one's.
+    """
+    first = groups[0].summaries[0].experiment
+    problem = {"symbols": first.problem.symbols}
+    experiments = []
+    for group in groups:
+        each = group.summaries[0].experiment
+        seed = each.seed if len(group.summaries) == 1 else first.seed
+        update = {"problem": each.problem.model_copy(update=problem), "seed": seed}
+        experiments.append(each.model_copy(update=update))
+    return experiments
+
+
+def _title(metric: Metric) -> str:
     points = "; differences in points" if metric.unit == "share" else ""
-    table = console_table(f"{metric.label}, unseen combinations{points}")
-    table.add_column("run", overflow="fold")
-    for heading in ("mean", "over", "difference", "95 % interval", "p"):
+    return f"{metric.label}, unseen combinations{points}"
+
+
+def _console(
+    metric: Metric, groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]
+) -> Table:
+    table = console_table(_title(metric))
+    table.add_column("runs", overflow="fold")
+    for heading in HEADINGS[1:]:
         table.add_column(heading, justify="right", no_wrap=True)
-    for summary, compared in zip(summaries, (None, *comparisons), strict=True):
-        table.add_row(
-            Text(summary.run),
-            format_measure(metric, summary.intervals[metric.name].mean),
-            *(_compared(compared.measures[metric.name], metric) if compared else ()),
-        )
+    for name, *cells in _rows(metric, groups, comparisons):
+        table.add_row(Text(name), *cells)
     return table
+
+
+def _rows(
+    metric: Metric, groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]
+) -> Iterator[tuple[str, ...]]:
+    seen = METRICS["seen_rounded"]
+    for group, compared in zip(groups, (None, *comparisons), strict=True):
+        yield (
+            group.name,
+            format_measure(seen, group.seen()),
+            format_measure(metric, group.mean(metric.name)),
+            *(_compared(compared.measures[metric.name], metric) if compared else [""] * 4),
+        )
 
 
 def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
@@ -95,35 +155,63 @@ def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
     )
     interval = f"{low} to {high}" if low and high else "—"
     p_value = "< 0.001" if compared.p_value < 0.001 else f"{compared.p_value:.3f}"
-    return f"{compared.combinations:,}", at or "—", interval, p_value if at else "—"
+    p_shown = "—" if math.isnan(compared.p_value) else p_value
+    return f"{compared.combinations:,}", at or "—", interval, p_shown
 
 
-def _footnotes(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> list[str]:
+def _footnotes(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> list[str]:
     paired = {
-        f"{format_count(each.rounded.combinations, 'combination')} "
-        f"in {format_count(each.folds, 'fold')}"
+        f"{format_count(each.rounded.combinations, 'combination')} in "
+        f"{format_count(each.folds, 'fold')}, {format_count(each.seeds, 'seed')}"
         for each in comparisons
     }
-    most = max(len(summary.scores) for summary in summaries)
+    most = max(len({score.unit for run in group.summaries for score in run.scores})
+               for group in groups)  # fmt: skip
     some_left_out = min(each.rounded.combinations for each in comparisons) < most
+    tested = {each.rounded.unit for each in comparisons if each.rounded.units >= FEWEST_UNITS}
+    too_little = any(each.rounded.units < FEWEST_UNITS for each in comparisons)
     return [
-        f"Differences are from {comparisons[0].first}, paired over what both runs answered when it "
-        f"was unseen ({'; '.join(sorted(paired))}), with 95 % intervals.",
+        f"Differences are from {comparisons[0].first}, paired over what both answered when it was "
+        f"unseen ({'; '.join(sorted(paired))}). Seen: seen combinations by rounding.",
         *([MEANS_OF_ALL] if some_left_out else []),
-        *(FLIPPED[unit] for unit in sorted({each.rounded.flipped for each in comparisons})),
+        *(TESTED[unit] for unit in sorted(tested)),
+        *([INTERVAL] if tested else []),
+        *([_what_to_run(groups, comparisons)] if too_little else []),
     ]
 
 
-def comparison_json(summaries: Sequence[Summary], comparisons: Sequence[RunComparison]) -> str:
+def _what_to_run(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> str:
+    """What would give a test where there is none."""
+    folds = groups[0].summaries[0].fold_count
+    if folds >= FEWEST_UNITS:
+        more = f"run {FEWEST_UNITS} or more of the {folds} folds of each"
+    else:
+        more = f"run each with {FEWEST_UNITS} seeds or more, and compare these together"
+    fewest = min(each.rounded.units for each in comparisons)
+    unit = comparisons[0].rounded.unit.removesuffix("s")
+    return (
+        f"No test: there {'is' if fewest == 1 else 'are'} only {format_count(fewest, unit)} in "
+        f"common, and a test needs {FEWEST_UNITS}. To get one, {more}."
+    )
+
+
+def comparison_json(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> str:
     """The same as one JSON object."""
-    apart, _ = differences(_experiments(summaries))
+    apart, _ = differences(_experiments(groups))
     document = {
         "runs": [
-            {"run": summary.run, "settings": settings, **summary.intervals}
-            for summary, settings in zip(summaries, apart, strict=True)
+            {
+                "run": group.name,
+                "settings": settings,
+                "seeds": [each.experiment.seed for each in group.summaries],
+                "seen_rounded": group.seen(),
+                "mean": {name: group.mean(name) for name in unseen_metrics()},
+            }
+            for group, settings in zip(groups, apart, strict=True)
         ],
         "differences": [
-            {"run": each.run, "from": each.first, "folds": each.folds, **each.measures}
+            {"run": each.run, "from": each.first, "folds": each.folds, "seeds": each.seeds}
+            | each.measures
             for each in comparisons
         ],
     }

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from unseen.errors import printable
@@ -28,17 +28,26 @@ Row = tuple[object, ...]
 
 def as_latex(summary: Summary) -> str:
     """Two tables for the booktabs package, and the verdict."""
-    summary = replace(summary, passed_on=True)
-    tables = "\n".join(
-        _latex_table(table, summary.run)
-        for table in fold_tables(summary.experiment, summary.results)
+    experiment, results = summary.experiment, summary.results
+    text = latex_document(
+        [verdict_text(replace(summary, passed_on=True)).text],
+        fold_tables(experiment, results),
+        [footnote(experiment, results)],
+        label=summary.run,
     )
-    return (
-        "% needs \\usepackage{booktabs} in the preamble\n"
-        f"% {_one_line(describe(summary.experiment, summary.results))}\n"
-        f"{latex_escaped(verdict_text(summary).text)}\n\n{tables}\n"
-        f"{latex_escaped(footnote(summary.experiment, summary.results))}\n"
-    )
+    return f"% {_one_line(describe(experiment, results))}\n{text}"
+
+
+def latex_document(
+    before: Sequence[str], tables: Sequence[FoldTable], after: Sequence[str], *, label: str
+) -> str:
+    """Tables with text before and after them."""
+    parts = [
+        *map(latex_escaped, before),
+        *(_latex_table(table, label) for table in tables),
+        *map(latex_escaped, after),
+    ]
+    return "% needs \\usepackage{booktabs} in the preamble\n" + "\n\n".join(parts) + "\n"
 
 
 def _latex_table(table: FoldTable, run: str) -> str:
@@ -49,7 +58,7 @@ def _latex_table(table: FoldTable, run: str) -> str:
     lines = [
         r"\begin{table}",
         rf"\caption{{{latex_escaped(table.title)}}}",
-        rf"\label{{tab:{re.sub('[^a-zA-Z0-9.-]', '-', run)}-{table.title.split()[0].lower()}}}",
+        rf"\label{{tab:{_label(run)}-{_label(table.title.split(',')[0].split()[0].lower())}}}",
         rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
         *(r"\toprule", *headings),
         *(line for rows in groups for line in (r"\midrule", *rows)),
@@ -58,6 +67,10 @@ def _latex_table(table: FoldTable, run: str) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines)
+
+
+def _label(text: str) -> str:
+    return re.sub("[^a-zA-Z0-9.-]", "-", text)
 
 
 def latex_escaped(text: str) -> str:

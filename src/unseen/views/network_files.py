@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from unseen.errors import UnseenError, first_line, printable
 from unseen.experiments.experiment import SETTINGS, setting_value
 from unseen.files import make_folder, write_whole
-from unseen.insight.intervals import Interval, bootstrap_interval
+from unseen.insight.intervals import mean_interval
 from unseen.insight.predictions import answers_by_fold, combined
 from unseen.insight.summary import Summary
 from unseen.learning.modules import RescaledOutput, saved_weights
@@ -30,7 +30,7 @@ from unseen.views.json_view import jsonable
 from unseen.views.repeat_command import command_of
 from unseen.views.tables import describe
 from unseen.views.verdict_text import verdict_text
-from unseen.views.words import combinations_word, format_percent
+from unseen.views.words import combinations_word, format_ends, format_percent
 
 OPSET = 18
 LARGEST_DIFFERENCE = 1e-4  # between torch and onnxruntime, of answers
@@ -172,11 +172,10 @@ def model_card(summary: Summary, folds: list[int]) -> str:
     seen = [[each.quadrants["seen_test"]["rounded"]] for each in summary.results if each.quadrants]
     rows = [
         ("unseen", summary.rounded),
-        ("seen", bootstrap_interval(seen, share=True) if seen else Interval(*3 * [float("nan")])),
+        *([("seen", mean_interval(seen, share=True))] if seen else []),
     ]
     table = "\n".join(
-        f"| {name} {things} | {format_percent(each.mean)} "
-        f"| {format_percent(each.low)} to {format_percent(each.high)} |"
+        f"| {name} {things} | {format_percent(each.mean)} | {format_ends(each)} |"
         for name, each in rows
     )
     command = command_of(experiment, passed_on=True)

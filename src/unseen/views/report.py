@@ -117,7 +117,8 @@ def test_error_words(summary: Summary) -> str:
     """The mean squared error over combinations; nothing where it has no interval."""
     if not math.isfinite(summary.mse.low):
         return ""
-    mean, low, high = (format_decimal(value, 4) for value in vars(summary.mse).values())
+    mse = summary.mse
+    mean, low, high = (format_decimal(each, 4) for each in (mse.mean, mse.low, mse.high))
     return f"Test MSE over combinations: {mean} (95 % interval {low} to {high})."
 
 

@@ -43,6 +43,8 @@ def ruler(summary: Summary) -> Figure:
         if rounded := published.over_folds().get("rounded"):
             marks[f"{published.label} a pair"] = (rounded.mean, ORANGE)
     marks["one answer"] = (summary.guess, FAINT)
+    if math.isfinite(seen := summary.spreads["seen_rounded"].mean):
+        marks["this run, seen"] = (seen, BLUE)
     marks["this run"] = (summary.rounded.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
     figure, place = axes(0.55 + 0.3 * len(marks))
@@ -69,6 +71,7 @@ def ruler_caption(summary: Summary) -> str:
     }
     words += [about for name, about in known.items() if name in summary.baselines]
     words.append("One answer: the most that the same answer to every picture could get.")
+    words.append(f"This run, seen: the same network on {things} that it was trained on.")
     if math.isfinite(summary.rounded.low):
         words.append("The broad bar is the 95 % interval of this run.")
     return " ".join(words)

@@ -29,7 +29,7 @@ from unseen.views.drawing import (
 )
 from unseen.views.report import page_environment
 from unseen.views.tables import format_measure
-from unseen.views.words import format_count, format_percent
+from unseen.views.words import format_count, format_ends, format_percent
 
 SHOWN = ("rounded", "within_one", "test_mse")  # columns of the table
 RIGHT = "unseen, right by rounding, %"
@@ -81,17 +81,11 @@ def _cells(point: Point) -> list[str]:
     return [
         *(value if len(value) < 60 else f"{value[:57]}…" for value in values),
         format_percent(right.mean),
-        _format_ends(right),
+        format_ends(right),
         "—" if point.determined is None else format_percent(point.determined),
         *others,
         str(point.networks),
     ]
-
-
-def _format_ends(interval: Interval) -> str:
-    if not math.isfinite(interval.low):
-        return "—"
-    return f"{format_percent(interval.low)} to {format_percent(interval.high)}"
 
 
 def _links(plan: Plan, point: Point, folder: Path) -> list[tuple[str, str]]:

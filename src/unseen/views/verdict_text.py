@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unseen.insight.summary import Summary
-from unseen.insight.verdict import Judgement, judge, unsplit, way_to_composition
+from unseen.insight.verdict import Judgement, carried_over, judge, memory_share, unsplit
 from unseen.learning.baselines import BASELINES
 from unseen.learning.models import BLIND, PANEL_AWARE, PLACE_BLIND, find_network
 from unseen.problem.symbol_words import symbol_words
@@ -16,6 +16,7 @@ from unseen.views.words import (
     format_decimal,
     format_percent,
     named_parts,
+    no_interval_words,
 )
 
 HEADLINES: dict[Judgement, str] = {
@@ -24,6 +25,8 @@ HEADLINES: dict[Judgement, str] = {
     "in part": "In part",
     "barely": "Barely",
     "no": "No",
+    "too few folds": "Too few folds to tell",
+    "too little learnt": "Too little learnt to tell",
     "shifted": "Not as it stands: all its answers are shifted",
     "diverged": "No: training diverged",
 }
@@ -47,8 +50,15 @@ class Verdict:
 
 def verdict_text(summary: Summary) -> Verdict:
     """What a run shows, in words."""
-    sentences = (_figure(summary), _place(summary), _sight(summary), _errors(summary))
-    return Verdict(HEADLINES[judge(summary)], sentences)
+    judgement = judge(summary)
+    sentences = (
+        _figure(summary),
+        _carried(summary, judgement),
+        _place(summary),
+        _sight(summary),
+        _errors(summary),
+    )
+    return Verdict(HEADLINES[judgement], tuple(filter(None, sentences)))
 
 
 def _figure(summary: Summary) -> str:
@@ -60,9 +70,7 @@ def _figure(summary: Summary) -> str:
     new = "held out for development" if experiment.problem.development else "it had never seen"
     sure = f"95 % interval {100 * rounded.low:.1f} to {format_percent(rounded.high)}"
     if np.isnan(rounded.low):
-        sure = "no interval from a single combination"
-    elif folds == 1 and who == "the network":
-        sure += ", for this one network alone"
+        sure = no_interval_words(rounded)
     return (
         f"Shown {things} it had never seen, in {images} {new}, {who} rounds to the right answer in "
         f"{format_percent(rounded.mean)} of pictures ({sure}; "
@@ -70,8 +78,26 @@ def _figure(summary: Summary) -> str:
     )
 
 
+def _carried(summary: Summary, judgement: Judgement) -> str:
+    """What it gets on seen combinations, and how much of that carries over to unseen ones."""
+    seen = summary.spreads["seen_rounded"].mean
+    if not np.isfinite(seen) or judgement == "diverged":
+        return ""
+    things = combinations_word(summary.experiment.problem)
+    images = symbol_words(summary.experiment.problem.symbols).images
+    words = f"In the same {images}, it gets {format_percent(seen)} of seen {things} right"
+    if judgement == "too little learnt":
+        constant = format_percent(summary.guess)
+        return f"{words}, hardly more than the best constant answer ({constant})."
+    carried = carried_over(summary)
+    if seen <= memory_share(summary) or not carried > 0:
+        return f"{words}."
+    share = format_percent(min(1.0, carried), 0)
+    return f"{words}: {share} of what it can do with seen {things} carries over to unseen ones."
+
+
 def _place(summary: Summary) -> str:
-    """Where the figure lies between memory and composition, or how to find out."""
+    """What a memory and a perfect composition would get, or how to find out."""
     experiment, folds = summary.experiment, len(summary.results)
     known = {name: summary.baselines[name] for name in PLACES if name in summary.baselines}
     clauses = []
@@ -79,13 +105,8 @@ def _place(summary: Summary) -> str:
         fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
         right = format_percent(reference.rounded.mean)
         clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
-    placed, way, start = len(known) == len(PLACES), way_to_composition(summary), "memory"
-    if not placed or known["nearest"].rounded.mean < summary.guess:
+    if len(known) < len(PLACES) or known["nearest"].rounded.mean < summary.guess:
         clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
-        start = "that answer"
-    if placed and way is not None and way > 0:
-        come = f"it has come {format_percent(way, 0)} of the way"
-        clauses.append(f"{come} from {start} to perfect composition")
     missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
     commands = [baseline_command(summary, name) for name in missing]
     if commands := [f"`{command}`" for command in commands if command]:

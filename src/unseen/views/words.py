@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from unseen.experiments.experiment import Experiment
 from unseen.insight.error_parts import ErrorParts
+from unseen.insight.intervals import FEWEST_UNITS, Interval
 from unseen.insight.statistics import Spread
 from unseen.problem.operations import SIGNS
 from unseen.problem.settings import Problem
@@ -92,6 +93,21 @@ def format_percent(share: float, digits: int = 1) -> str:
         return "NaN"
     figure = round(100 * share + HALF_UP, digits) + 0.0  # no minus before a 0
     return f"{figure:.{digits}f} %".replace("-", "−")
+
+
+def format_ends(interval: Interval) -> str:
+    """The ends of the interval of a share; a dash where it has none."""
+    if math.isnan(interval.low):
+        return "—"
+    return f"{format_percent(interval.low)} to {format_percent(interval.high)}"
+
+
+def no_interval_words(interval: Interval) -> str:
+    """Why a mean has no interval."""
+    if not math.isfinite(interval.mean):
+        return "no interval: an answer is not finite"
+    needed = f"no interval from fewer than {FEWEST_UNITS} {interval.unit}"
+    return needed if interval.units < FEWEST_UNITS else "no interval: all are alike"
 
 
 def format_decimal(value: float, digits: int = 2) -> str:

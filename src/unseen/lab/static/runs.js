@@ -79,7 +79,8 @@ function difference({ comparison, fault }) {
   const { rounded } = comparison.differences[0];
   const points = 100 * rounded.difference;
   const more = points >= 0 ? "more" : "less";
-  return `${second.run} gets ${decimal(Math.abs(points), 1)} points ${more} of unseen pairs right than ${first.run} (95 % interval ${decimal(100 * rounded.low, 1)} to ${decimal(100 * rounded.high, 1)} points, p = ${decimal(rounded.p_value, 3)}).`;
+  const sure = rounded.low === null ? `no interval from fewer than three ${rounded.unit}` : `95 % interval ${decimal(100 * rounded.low, 1)} to ${decimal(100 * rounded.high, 1)} points, p = ${decimal(rounded.p_value, 3)}`;
+  return `${second.run} gets ${decimal(Math.abs(points), 1)} points ${more} of unseen pairs right than ${first.run} (${sure}).`;
 }
 
 /** @param {string} name @param {import("./api.js").Setup} setup @param {string} apart */
