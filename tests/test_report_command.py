@@ -1,5 +1,7 @@
 """`unseen report` and `unseen compare`, and the page in a real browser."""
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -222,6 +224,55 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     )
     assert two.returncode == 0
     assert "nan" not in two.stdout
+
+
+TWO_NETWORKS = """
+from torch import nn
+
+class Small(nn.Sequential):
+    def __init__(self, length, height, width, hidden=4):
+        super().__init__(nn.Flatten(), nn.Linear(height * width, hidden), nn.Linear(hidden, 1))
+
+class Large(Small):
+    def __init__(self, length, height, width):
+        super().__init__(length, height, width, hidden=32)
+"""
+STUDY = """
+[settings]
+split = "mine.txt"
+symbols = "symbols"
+samples = 3
+test-samples = 6
+[vary]
+model = ["nets.py:Small", "nets.py:Large"]
+seed = [0, 1, 2]
+"""
+
+
+def test_two_networks_of_ones_own_on_a_split_of_ones_own_are_compared_over_seeds(tmp_path):
+    write_symbols(tmp_path / "symbols")
+    (tmp_path / "nets.py").write_text(TWO_NETWORKS)
+    (tmp_path / "mine.txt").write_text("3 8\n8 3\n\n1 2\n\n0 7 | 5 5\n")
+    (tmp_path / "st.toml").write_text(STUDY)
+    assert unseen("sweep", "st.toml", "--quiet", cwd=tmp_path).returncode == 0
+    words = ("compare", "--study", "st.toml", "--by", "model")
+    table = unseen(*words, cwd=tmp_path)
+    assert "model nets.py:Large: fast --model nets.py:Large, 3 seeds" in table.stdout
+    assert "(5 combinations in 4 folds, 3 seeds)" in " ".join(table.stdout.split())
+    assert "a paired t test over folds. It is about other folds" in " ".join(table.stdout.split())
+    first, other = csv.DictReader(io.StringIO(unseen(*words, "--format=csv", cwd=tmp_path).stdout))
+    assert (other["runs"], other["seeds"], other["units"]) == ("model nets.py:Large", "3", "4")
+    apart = float(other["rounded"]) - float(first["rounded"])
+    assert float(other["rounded_difference"]) == pytest.approx(apart)
+    assert float(other["rounded_low"]) <= apart <= float(other["rounded_high"])
+    assert 0 <= float(other["seen_rounded"]) <= 1
+    latex = unseen(*words, "--format=latex", cwd=tmp_path).stdout
+    assert latex.count(r"\begin{table}") == latex.count("model nets.py:Large &") == 4
+    rows = csv.DictReader(io.StringIO((tmp_path / "runs/st.csv").read_text()))
+    assert {row["split"] for row in rows} == {"3 8; 8 3 | 1 2 | 0 7 | 5 5"}
+    refused = unseen("compare", "--study", "st.toml", "--by", "epochs", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "must name a setting that the study varies: model" in refused.stderr
 
 
 def test_the_same_symbols_in_another_folder_are_no_difference(runs, tmp_path):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from unseen.problem.samples import draw_samples as draw_samples
     from unseen.problem.samples import render_pictures as render_pictures
     from unseen.problem.settings import Problem as Problem
+    from unseen.problem.splits import folds_of as folds_of
     from unseen.problem.symbols import load_symbols as load_symbols
 
 # Each name is looked up when it is first asked for, so that the command starts without them.
@@ -45,6 +46,7 @@ _HOME = {
     "Training": "unseen.learning.settings",
     "UnseenError": "unseen.errors",
     "draw_samples": "unseen.problem.samples",
+    "folds_of": "unseen.problem.splits",
     "follow": "unseen.api",
     "load": "unseen.api",
     "load_symbols": "unseen.problem.symbols",

@@ -36,7 +36,7 @@ class SettingError(UnseenError):
     """A setting with a value that cannot be used; the command line says it in its own words."""
 
     def __init__(self, setting: str, value: object, fault: str) -> None:
-        super().__init__(f"{setting}={value!r} {fault}")
+        super().__init__(f"{setting}={shortened(repr(value), 200)} {fault}")
         self.setting, self.value, self.fault = setting, value, fault
 
 
@@ -95,6 +95,11 @@ def printable(text: str, but: str = "") -> str:
     )
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """A text that an error can quote: of a long one, its beginning."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def unknown(kind: str, name: str, known: Iterable[str], *, place: str = "") -> UnseenError:
     """An error that names what is not known, what is, and what may have been meant.
 
@@ -102,11 +107,12 @@ def unknown(kind: str, name: str, known: Iterable[str], *, place: str = "") -> U
     was meant as one.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name[:200], names, n=1)
+    shown = shortened(name)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    fault = f"unknown {kind} {name!r}{hint}"
+    fault = f"unknown {kind} {shown!r}{hint}"
     if place and (len(PurePath(name).parts) > 1 or PurePath(name).suffix):
-        fault = f"{kind} {name!r}: there is no such {place}"
+        fault = f"{kind} {shown!r}: there is no such {place}"
     elif place:
         fault += f", and there is no such {place}"
     return UnseenError(f"{fault}; known: {', '.join(names)}")

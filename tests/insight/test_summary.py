@@ -48,7 +48,7 @@ def test_one_that_only_remembers_is_told_so(small, tmp_path, operation):
     summary = summary_of(made_up_run(tmp_path, small(operation=operation), by_heart))
     assert judge(summary) == "no"
     assert summary.rounded.mean == pytest.approx(0.1)
-    assert summary.guess == pytest.approx(0.1)
+    assert summary.constant == pytest.approx(0.1)
     assert summary.quadrants["seen_test"]["rounded"].mean == 1
     assert summary.error_parts.wrong / summary.error_parts.mse > 0.9
 

@@ -14,8 +14,11 @@ from unseen.problem.splits import (
     SPLITS,
     all_combinations,
     find_split,
-    read_combinations,
+    folds_of,
+    read_folds,
     split_folds,
+    typed_folds,
+    written_folds,
 )
 
 
@@ -221,14 +224,56 @@ def test_a_file_lists_what_is_unseen(tmp_path, written):
 
 def test_a_list_is_the_same_however_it_is_written(tmp_path):
     (tmp_path / "list").write_text("9 9\n3 4\n9 9\n")
-    assert read_combinations(tmp_path / "list") == ((3, 4), (9, 9))
+    assert read_folds(tmp_path / "list") == (((3, 4), (9, 9)),)
+
+
+SEVERAL = (
+    "3 4\n9 9\n\n5 1\n",
+    "3 4 | 5 1\n9 9 |\n",
+    "# two folds\n\n9 9\n3 4\n\n\n5, 1 # last\n\n",
+)
+
+
+@pytest.mark.parametrize("written", SEVERAL)
+def test_a_file_may_list_several_folds_by_blocks_or_columns(tmp_path, written):
+    (tmp_path / "list").write_text(written)
+    folds = read_folds(tmp_path / "list")
+    assert folds == (((3, 4), (9, 9)), ((5, 1),))
+    made = split_folds(LISTED, table(), 0, None, folds)
+    assert [table().digits[fold.unseen].tolist() for fold in made] == [[[3, 4], [9, 9]], [[5, 1]]]
+    (tmp_path / "again").write_bytes(written_folds(folds))
+    assert read_folds(tmp_path / "again") == folds
+    assert find_split(typed_folds(folds)) == (LISTED, folds)
+
+
+def test_python_takes_one_fold_or_several():
+    assert find_split([(3, 8), (8, 3)]) == (LISTED, (((3, 8), (8, 3)),))
+    assert find_split([[(3, 8)], [(8, 3)]]) == (LISTED, (((3, 8),), ((8, 3),)))
+    assert find_split([[[3, "+", 8]]]) == (LISTED, (((3, SIGN_LABELS["+"], 8),),))
+    assert find_split(np.asarray([[3, 8], [8, 3]])) == (LISTED, (((3, 8), (8, 3)),))
+    for wrong in ([], [[]], [[(3, 8)], []], [[(3, 8)], (8, 3)], [3, 8], 7):
+        with pytest.raises(UnseenError, match=r"list|split"):
+            find_split(wrong)
+
+
+def test_a_splitter_of_scikit_learn_makes_folds():
+    from sklearn import model_selection
+
+    splitter = model_selection.LeaveOneGroupOut()
+    folds = folds_of(splitter, lambda digits: digits[:, 0] // 5)
+    assert [len(fold) for fold in folds] == [50, 50]
+    assert {first for first, _ in folds[1]} == {5, 6, 7, 8, 9}
+    shuffled = folds_of(model_selection.KFold(4, shuffle=True, random_state=0))
+    assert sorted(each for fold in shuffled for each in fold) == [
+        *map(tuple, table().digits.tolist())
+    ]
 
 
 def test_a_file_can_list_signs(tmp_path):
     (tmp_path / "list").write_text("3 + 4\n3*4\n0,-,9\n")
-    combinations = read_combinations(tmp_path / "list")
+    combinations = read_folds(tmp_path / "list")
     plus, minus, times = SIGN_LABELS.values()
-    assert combinations == ((0, minus, 9), (3, plus, 4), (3, times, 4))
+    assert combinations == (((0, minus, 9), (3, plus, 4), (3, times, 4)),)
     (fold,) = split_folds(LISTED, table(operation="shown:+,-,*"), 0, None, combinations)
     assert len(fold.unseen) == 3
 
@@ -252,14 +297,15 @@ def test_a_file_can_list_signs(tmp_path):
 def test_a_list_that_names_no_combinations_is_refused(tmp_path, written, fault):
     (tmp_path / "list").write_bytes(written)
     with pytest.raises(UnseenError, match=fault):
-        split_folds(LISTED, table(), 0, None, read_combinations(tmp_path / "list"))
+        split_folds(LISTED, table(), 0, None, read_folds(tmp_path / "list"))
 
 
 def test_a_text_can_list_combinations():
     for text in ("3 4; 5 1", "5,1;3,4", " 3 4;5 1; "):
-        assert find_split(text) == (LISTED, ((3, 4), (5, 1))), text
-    assert find_split("3 + 4") == (LISTED, ((3, SIGN_LABELS["+"], 4),))
-    for text in ("3 4;; 5 1", "3 4; 0034", "3 4; ,"):
+        assert find_split(text) == (LISTED, (((3, 4), (5, 1)),)), text
+    assert find_split("3 + 4") == (LISTED, (((3, SIGN_LABELS["+"], 4),),))
+    assert find_split("3 4; 5 1 | 7 7") == (LISTED, (((3, 4), (5, 1)), ((7, 7),)))
+    for text in ("3 4;; 5 1", "3 4; 0034", "3 4; ,", "3 4 | | 5 1", "3 4 |"):
         with pytest.raises(UnseenError, match="lists what is no combination"):
             find_split(text)
 

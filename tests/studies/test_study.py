@@ -69,7 +69,7 @@ def test_files_beside_a_study_are_meant_wherever_it_is_run(tmp_path, monkeypatch
     path = write(tmp_path, '[vary]\nsplit = ["unseen.txt", "random"]')
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert read_study(path).runs[0].experiment.problem.unseen_list == ((3, 4), (5, 6))
+    assert read_study(path).runs[0].experiment.problem.unseen_list == (((3, 4), (5, 6)),)
 
 
 MISTAKES = {

@@ -92,7 +92,7 @@ RUNS = {
     "a random table": ({"operation": "table:1"}, by_heart, None, 100),
     "astray": ({}, astray, [1, 2], 100),
     "a corner": ({"split": "corner"}, noisy, None, 100),
-    "one combination": ({"split": "listed", "unseen_list": ((3, 4),)}, noisy, None, 100),
+    "one combination": ({"split": "listed", "unseen_list": (((3, 4),),)}, noisy, None, 100),
     "overlapping folds": ({"unseen": 30}, noisy, None, 100),
 }
 

@@ -93,10 +93,12 @@ def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, 
 def setting_value(experiment: Experiment, name: str) -> Any:
     """The value of a setting, by the name that the command line has for it.
 
-    Where unseen combinations were listed, the list is the split.
+    Where unseen combinations were listed, the list is the split, as it is typed.
     """
     if name == "split" and experiment.problem.unseen_list:
-        return experiment.problem.unseen_list
+        from unseen.problem.splits import typed_folds
+
+        return typed_folds(experiment.problem.unseen_list)
     for part in (experiment.problem, experiment.training, experiment):
         for field, info in type(part).model_fields.items():
             if name == (info.title or field):

@@ -30,8 +30,10 @@ Expected = tuple[np.dtype[Any], tuple[int, ...]]
 
 def fold_count(problem: Problem) -> float:
     """How many folds a problem has, without its symbols where that can be; inf if not known."""
-    if problem.split in ("listed", "corner"):
+    if problem.split == "corner":
         return 1
+    if problem.unseen_list:
+        return len(problem.unseen_list)
     if problem.split in ("random", "mirror") and problem.unseen is None:
         return 10
     try:

@@ -49,7 +49,7 @@ from unseen.files import (
 )
 from unseen.learning.models import is_own, own_sha256
 from unseen.locks import is_locked, locked
-from unseen.problem.splits import written_combinations
+from unseen.problem.splits import written_folds
 from unseen.problem.symbols import BANK_SHA256, symbols_sha256
 from unseen.settings import setting_errors
 
@@ -77,7 +77,7 @@ class RunFolder(FoldFiles):
         make_folder(self.path)
         self._record_environment(experiment)
         if experiment.problem.unseen_list and not self.unseen_file.is_file():
-            self._write(self.unseen_file, written_combinations(experiment.problem.unseen_list))
+            self._write(self.unseen_file, written_folds(experiment.problem.unseen_list))
         path = self._experiment_file
         try:
             if self.is_there() and self.records(experiment):

@@ -10,8 +10,8 @@ from unseen.errors import UnseenError
 from unseen.insight.intervals import Comparison, Unseen, paired_comparison
 from unseen.insight.references import different_settings
 from unseen.insight.summary import Summary, unseen_metrics
-from unseen.problem.operations import spelled
 from unseen.problem.settings import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
+from unseen.problem.splits import typed_folds
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,7 @@ def _apart(ours: Problem, theirs: Problem, different: Collection[str]) -> list[s
 def _split(problem: Problem) -> str:
     if not problem.unseen_list:
         return problem.split
-    listed = ", ".join(" ".join(map(str, spelled(each))) for each in problem.unseen_list)
-    return f"listed ({_shown(listed)})"
+    return f"listed ({_shown(typed_folds(problem.unseen_list))})"
 
 
 def _shown(value: object) -> str:

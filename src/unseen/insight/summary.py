@@ -81,7 +81,8 @@ class Summary:
     spreads: dict[str, Spread]
     scores: tuple[Score, ...]
     intervals: dict[str, Interval]  # over combinations, by the name of the metric
-    guess: float  # the most that the same answer to every picture could get right
+    constant: float  # what the same answer to every picture could get right
+    seen_constant: float  # the same of seen combinations
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
@@ -117,6 +118,7 @@ def sum_up(evidence: Evidence) -> Summary:
     asked = question(experiment.problem, evidence.posed.bank.sha256)
     found = references(evidence.folder, asked, [result.fold for result in results])
     digits = evidence.posed.combinations.digits
+    constant, seen_constant = constant_shares(evidence)
     return Summary(
         folder=evidence.folder,
         run=printable(evidence.folder.label),
@@ -128,7 +130,8 @@ def sum_up(evidence: Evidence) -> Summary:
         spreads=over_folds(results),
         scores=tuple(scores),
         intervals={name: interval(scores, metric) for name, metric in unseen_metrics().items()},
-        guess=best_constant_share(evidence),
+        constant=constant,
+        seen_constant=seen_constant,
         bands=bands_of(folds),
         quadrants=quadrant_spreads(results),
         unshifted=without_shift(folds),
@@ -185,18 +188,22 @@ def interval(scores: Sequence[Score], metric: Metric) -> Interval:
     return found
 
 
-def best_constant_share(evidence: Evidence) -> float:
-    """The share of unseen combinations that the best of all constant answers gets right.
+def constant_shares(evidence: Evidence) -> tuple[float, float]:
+    """What one answer to every picture gets right: of unseen combinations, and of seen ones.
 
-    Only an answer that a fold has seen counts there: nothing else could be given by heart.
+    Of unseen ones it is the best answer in hindsight among those that a fold has seen, but no more
+    than the best gets of seen ones: with a few unseen ones, one answer fits them all by chance.
     """
     answers = evidence.posed.combinations.answers
     guessed: Counter[int] = Counter()
+    commonest = []
     for fold in evidence.folds:
-        unseen = answers[~fold.seen]
-        guessed.update(unseen[np.isin(unseen, answers[fold.seen])].tolist())
+        unseen, seen = answers[~fold.seen], answers[fold.seen]
+        guessed.update(unseen[np.isin(unseen, seen)].tolist())
+        commonest.append(np.unique(seen, return_counts=True)[1].max() / len(seen))
     asked = sum(np.count_nonzero(~fold.seen) for fold in evidence.folds)
-    return max(guessed.values(), default=0) / asked
+    of_seen = float(np.mean(commonest))
+    return min(max(guessed.values(), default=0) / asked, of_seen), of_seen
 
 
 def bands_of(folds: Sequence[FoldEvidence]) -> tuple[Band, ...]:

@@ -31,7 +31,7 @@ def judge(summary: Summary) -> Judgement:
     helps = bool(unshifted) and unshifted["rounded"].mean > memory
     if not is_above and helps and unshifted["test_mse"].mean < summary.mse.mean / 2:
         return "shifted"
-    if seen_share(summary) - summary.guess < LEAST_LEARNT:
+    if seen_share(summary) - summary.seen_constant < LEAST_LEARNT:
         return "too little learnt"
     carried = carried_over(summary)
     if not is_above:
@@ -67,7 +67,7 @@ def seen_share(summary: Summary) -> float:
 def memory_share(summary: Summary) -> float:
     """What a memory gets right: the nearest picture's answer, or one answer to all."""
     nearest = summary.baselines.get("nearest")
-    return max(summary.guess, nearest.rounded.mean if nearest else 0.0)
+    return max(summary.constant, nearest.rounded.mean if nearest else 0.0)
 
 
 def unsplit(summary: Summary) -> Unsplit | None:

@@ -120,7 +120,8 @@ class Offer:
                 raise UnseenError(f"{name} is longer than {LONGEST_TEXT:,} characters")
         split = settings.get("split", "random")
         if isinstance(split, list):
-            if len(split) > MOST_COMBINATIONS or not all(map(_is_combination, split)):
+            folds = split if split and all(map(_is_fold, split)) else [split]
+            if sum(map(len, folds)) > MOST_COMBINATIONS or not all(map(_is_fold, folds)):
                 raise UnseenError("a split is a name or a list of combinations such as [3, 8]")
         elif split not in (splits := [*SPLITS, *ready_lists()]):
             raise unknown("split", printable(str(split)), splits)
@@ -169,6 +170,10 @@ def _field(name: str) -> dict[str, Any]:
     return {"name": name, "kind": kind, "about": info.description}
 
 
+def _is_fold(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_combination, value))
+
+
 def _is_combination(value: Any) -> bool:
     return isinstance(value, list) and all(
         isinstance(each, int | str) and not isinstance(each, bool) and len(str(each)) <= 3
@@ -199,7 +204,7 @@ def setup_json(setup: Setup) -> dict[str, Any]:
     height, width = posed.bank.test.images.shape[1:]
     return {
         "preset": experiment.name,
-        "settings": {name: spelled_setting(value) for name, value in changes(experiment).items()},
+        "settings": _changed_settings(experiment),
         "fold": setup.fold,
         "folds": len(posed.folds),
         "places": [spelled(np.unique(column)) for column in table.digits.T],
@@ -218,11 +223,15 @@ def setup_json(setup: Setup) -> dict[str, Any]:
     }
 
 
-def spelled_setting(value: Any) -> Any:
-    """A setting as JSON has it; a list of combinations with its signs as signs."""
-    if isinstance(value, int) and value > LARGEST_JSON_INTEGER:
-        return str(value)
-    return [spelled(each) for each in value] if isinstance(value, tuple) else value
+def _changed_settings(experiment: Experiment) -> dict[str, Any]:
+    """The settings that differ from the preset, as JSON has them; listed folds as lists."""
+    settings = {
+        name: str(value) if isinstance(value, int) and value > LARGEST_JSON_INTEGER else value
+        for name, value in changes(experiment).items()
+    }
+    if listed := [[spelled(each) for each in fold] for fold in experiment.problem.unseen_list]:
+        settings["split"] = listed[0] if len(listed) == 1 else listed
+    return settings
 
 
 def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:

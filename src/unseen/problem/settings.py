@@ -29,8 +29,8 @@ class Problem(Frozen):
     >>> import unseen
     >>> unseen.Problem(operation="a*b + 2", split="diagonal").samples_per_combination
     1000
-    >>> unseen.Problem(split=[(3, 8), (8, 3)]).unseen_list
-    ((3, 8), (8, 3))
+    >>> unseen.Problem(split=[[(3, 8), (8, 3)], [(0, 1)]]).unseen_list
+    (((3, 8), (8, 3)), ((0, 1),))
     """
 
     operation: Annotated[str, AfterValidator(_canonical_operation)] = Field(
@@ -47,7 +47,8 @@ class Problem(Frozen):
     unseen: int | None = Field(
         None, ge=1, description="Unseen combinations in a fold; by default a tenth"
     )
-    unseen_list: tuple[tuple[int, ...], ...] = ()  # of a file or a list given as the split
+    # of a file or a list given as the split: by fold
+    unseen_list: tuple[tuple[tuple[int, ...], ...], ...] = ()
     samples_per_combination: int = Field(
         1_000, ge=1, title="samples", description="Training samples per combination"
     )

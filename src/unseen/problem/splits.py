@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from unseen.errors import SettingError, UnseenError, unknown
+from unseen.errors import SettingError, UnseenError, shortened, unknown
 from unseen.files import open_regular
 from unseen.parts import Registry
 from unseen.problem.operations import SIGN_LABELS, spelled
@@ -29,7 +30,8 @@ LARGEST_LIST_BYTES = 5_000_000
 
 Rows = NDArray[np.intp]
 Combination = tuple[int, ...]
-NamedSplit = str | Path | Iterable[Sequence[int | str]]  # as `find_split` takes it
+ListedFold = tuple[Combination, ...]  # each combination once, in order
+NamedSplit = str | Path | Iterable[Sequence[Any]]  # as `find_split` takes it
 
 
 @dataclass(frozen=True)
@@ -175,17 +177,17 @@ def corner(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     return [order[:unseen]]
 
 
-def listed(table: Combinations, combinations: Sequence[Combination]) -> list[Rows]:
-    """One fold: just the combinations of a list are unseen."""
+def listed(table: Combinations, folds: Sequence[ListedFold]) -> list[Rows]:
+    """The folds of a list: in each, just its combinations are unseen."""
     rows = {tuple(digits): row for row, digits in enumerate(table.digits.tolist())}
-    for combination in combinations:
+    for combination in (each for fold in folds for each in fold):
         if combination not in rows:
-            text = " ".join(map(str, spelled(combination)))
+            text = shortened(" ".join(map(str, spelled(combination))))
             raise UnseenError(
                 f"the list of unseen combinations names {text!r}, which is no combination "
                 f"of {table.digits.shape[1]} of these symbols"
             )
-    return [np.asarray([rows[combination] for combination in {*combinations}])]
+    return [np.asarray([rows[combination] for combination in fold]) for fold in folds]
 
 
 def split_folds(
@@ -193,7 +195,7 @@ def split_folds(
     table: Combinations,
     seed: int,
     unseen: int | None = None,
-    combinations: Sequence[Combination] = (),
+    listed_folds: Sequence[ListedFold] = (),
 ) -> list[Fold]:
     """All folds of a split, in order; refuses those that would leave nothing to see."""
     count = len(table.digits)
@@ -208,7 +210,7 @@ def split_folds(
             fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
         if fault:
             raise SettingError("unseen", unseen, fault)
-    folds = listed(table, combinations) if combinations else SPLITS[split](table, seed, unseen)
+    folds = listed(table, listed_folds) if listed_folds else SPLITS[split](table, seed, unseen)
     if not 1 <= len(folds) <= MOST_FOLDS:
         raise UnseenError(
             f"split {split!r} has {len(folds):,} folds here; from 1 to {MOST_FOLDS:,} can be run"
@@ -222,10 +224,10 @@ def split_folds(
     return [Fold(number, np.sort(rows), count) for number, rows in enumerate(folds, start=1)]
 
 
-def read_combinations(path: Path) -> tuple[Combination, ...]:
-    """The combinations of a text file: one a line, as 3 4 or 3,4; 3 + 4 where a sign is shown.
+def read_folds(path: Path) -> tuple[ListedFold, ...]:
+    """The folds of a text file: a combination a line, as 3 4 or 3,4; 3 + 4 where a sign is shown.
 
-    Each once and in order, so that a list is the same run however it was written.
+    An empty line begins another fold, and so does a | within a line: 3 4 | 5 1 are in two folds.
     """
     try:
         with open_regular(path, LARGEST_LIST_BYTES) as file:
@@ -234,19 +236,22 @@ def read_combinations(path: Path) -> tuple[Combination, ...]:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnseenError(f"{path} is no text file; give one combination a line, as 3 4") from error
-    combinations: set[Combination] = set()
+    blocks: list[dict[int, set[Combination]]] = [{}]  # of folds, by column
     for number, line in enumerate(text.splitlines(), start=1):
-        written = line.partition("#")[0].strip(" \t()[]")
-        if not written:
-            continue
-        if (combination := parse_combination(written)) is None:
-            raise UnseenError(
-                f"{path}, line {number}: {line.strip()[:40]!r} is no combination; say it as 3 4"
-            )
-        combinations.add(combination)
-    if not combinations:
+        if not line.strip() and blocks[-1]:
+            blocks.append({})
+        for column, cell in enumerate(line.partition("#")[0].split("|")):
+            if written := cell.strip(" \t()[]"):
+                if (combination := parse_combination(written)) is None:
+                    raise UnseenError(
+                        f"{path}, line {number}: {shortened(cell.strip())!r} is no combination; "
+                        "say it as 3 4"
+                    )
+                blocks[-1].setdefault(column, set()).add(combination)
+    folds = [fold for block in blocks for _, fold in sorted(block.items())]
+    if not folds:
         raise UnseenError(f"{path} lists no combination; give one a line, as 3 4")
-    return tuple(sorted(combinations))
+    return tuple(tuple(sorted(fold)) for fold in folds)
 
 
 def parse_combination(text: str) -> Combination | None:
@@ -257,10 +262,17 @@ def parse_combination(text: str) -> Combination | None:
     return tuple(SIGN_LABELS.get(p) or int(p) for p in pieces)
 
 
-def written_combinations(combinations: Iterable[Combination]) -> bytes:
-    """A list of combinations as the text file that it can be read from."""
-    lines = (" ".join(map(str, spelled(combination))) for combination in combinations)
-    return "".join(f"{line}\n" for line in lines).encode()
+def written_folds(folds: Iterable[ListedFold]) -> bytes:
+    """Listed folds as the text file that they can be read from."""
+    blocks = ("\n".join(" ".join(map(str, spelled(each))) for each in fold) for fold in folds)
+    return ("\n\n".join(blocks) + "\n").encode()
+
+
+def typed_folds(folds: Iterable[ListedFold]) -> str:
+    """Listed folds as they are typed: 3 4; 5 1 | 7 7."""
+    return " | ".join(
+        "; ".join(" ".join(map(str, spelled(each))) for each in fold) for fold in folds
+    )
 
 
 def ready_lists() -> dict[str, Path]:
@@ -269,35 +281,79 @@ def ready_lists() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.txt"))}
 
 
-def find_split(split: NamedSplit) -> tuple[str, tuple[Combination, ...]]:
-    """A split by its name, or unseen combinations.
+def find_split(split: NamedSplit) -> tuple[str, tuple[ListedFold, ...]]:
+    """A split by its name, or the unseen combinations of each fold of a list.
 
-    They are a list of (3, 4) or (3, "+", 4), a file of them, or a text such as "3 4; 5 1".
+    A list is [(3, 4), (3, "+", 4)] for one fold, [[(3, 4)], [(5, 1)]] for several; a file of them;
+    or a text such as "3 4; 5 1 | 7 7", with | between folds.
     """
     if not isinstance(split, str | Path):
-        try:
-            found = {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in split}
-        except (TypeError, ValueError, OverflowError) as error:
-            raise UnseenError(
-                "a split is a name, a file or a list of combinations, as [(3, 8), (8, 3)]"
-            ) from error
-        if not found:
-            raise UnseenError("the list of unseen combinations is empty")
-        return LISTED, tuple(sorted(found))
+        return LISTED, _folds_of_list(split)
     if (split := str(split)) in SPLITS:
         return split, ()
     path = ready_lists().get(split, Path(split))
     if os.path.isfile(path):  # which is so of no name that is too long
-        return LISTED, read_combinations(path)
+        return LISTED, read_folds(path)
     if split and os.path.exists(path):
         fault = f"is no file; give one that lists combinations, or: {', '.join(SPLITS)}"
         raise SettingError("split", split, fault)
-    if re.fullmatch(r"\s*\d[-+*\d\s,;]*", split, re.ASCII):
-        parsed = [parse_combination(part) for part in split.rstrip("; ").split(";")]
-        if None in parsed:
+    if re.fullmatch(r"\s*\d[-+*\d\s,;|]*", split, re.ASCII):
+        folds = [
+            [parse_combination(part) for part in fold.strip().rstrip(";").split(";")]
+            for fold in split.split("|")
+        ]
+        if any(None in fold for fold in folds):
             raise SettingError("split", split, "lists what is no combination; say it as 3 4; 5 1")
-        return LISTED, tuple(sorted({*filter(None, parsed)}))
+        return LISTED, tuple(tuple(sorted({*filter(None, fold)})) for fold in folds)
     raise unknown("split", split, [*SPLITS, *ready_lists(), "a file of combinations"], place="file")
+
+
+def _folds_of_list(given: Iterable[Sequence[Any]]) -> tuple[ListedFold, ...]:
+    """The folds of a list in Python: of combinations, or of folds that are such lists."""
+    try:
+        folds = [*given]
+        if folds and not any(isinstance(value, Iterable) and not isinstance(value, str)
+                   for each in folds for value in each):  # fmt: skip
+            folds = [folds]
+        found = [
+            {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in fold}
+            for fold in folds
+        ]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UnseenError(
+            "a split is a name, a file or a list of combinations, as [(3, 8), (8, 3)]; of several "
+            "folds, a list of such lists"
+        ) from error
+    if not found or not all(found) or () in found[0]:
+        raise UnseenError("the list of unseen combinations is empty, or has an empty fold")
+    return tuple(tuple(sorted(fold)) for fold in found)
+
+
+def folds_of(
+    splitter: Any,
+    groups: ArrayLike | Callable[[NDArray[np.int64]], ArrayLike] | None = None,
+    *,
+    length: int = 2,
+    symbols: Iterable[int] = range(10),
+) -> list[list[Combination]]:
+    """The unseen combinations of each fold of a scikit-learn splitter, to be given as a split.
+
+    The splitter splits all combinations of so many of these symbols, in order; `groups` are theirs,
+    or a function of the (n, length) labels.
+
+    >>> import unseen
+    >>> from sklearn.model_selection import GroupKFold
+    >>> folds = unseen.folds_of(GroupKFold(5), groups=lambda digits: digits.sum(axis=1) % 5)
+    >>> len(folds), len(folds[0]), folds[0][:2]
+    (5, 20, [(0, 4), (0, 9)])
+    >>> problem = unseen.Problem(split=folds)
+    """
+    digits = all_combinations([tuple(symbols)] * length)
+    labels = groups(digits) if callable(groups) else groups
+    return [
+        [tuple(each) for each in digits[test].tolist()]
+        for _, test in splitter.split(digits, groups=labels)
+    ]
 
 
 LISTED = "listed"

@@ -33,8 +33,6 @@ def tidy_row(fold: StudyFold) -> dict[str, Any]:
     """A fold of a study as a row; what it has no value for is None."""
     experiment = fold.run.experiment
     settings = {name: setting_value(experiment, name) for name in SETTINGS}
-    if experiment.problem.unseen_list:
-        settings["split"] = "listed"
     row = {"run": fold.folder.path.name, "preset": experiment.name, **settings, "fold": fold.fold}
     if fold.result is None:
         return row | {"state": "failed" if fold.error else "elsewhere", "error": fold.error or None}

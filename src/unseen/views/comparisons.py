@@ -71,21 +71,26 @@ def comparison_latex(groups: Sequence[RunGroup], comparisons: Sequence[RunCompar
 
 
 def comparison_csv(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> str:
-    """Every figure in full: a row for each metric of each run, or of runs that differ in seeds."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ("runs", "seeds", "metric", "seen_rounded", "mean", "from", "combinations", "folds",
-         "difference", "low", "high", "p", "unit", "units")
-    )  # fmt: skip
+    """Every figure in full: a row for each run, or for runs that differ in nothing but seeds."""
+    rows = []
     for group, compared in zip(groups, (None, *comparisons), strict=True):
+        row: dict[str, object] = {"runs": printable(group.name), "seeds": len(group.summaries)}
+        row |= {"from": "", "folds": "", "combinations": "", "unit": "", "units": ""}
+        if compared:
+            row |= {"from": printable(compared.first), "folds": compared.folds}
+            row |= {
+                name: getattr(compared.rounded, name) for name in ("combinations", "unit", "units")
+            }
+        row |= {"seen_rounded": group.seen()}
         for name in unseen_metrics():
-            row = [group.name, len(group.summaries), name, group.seen(), group.mean(name)]
-            if compared:
-                found = compared.measures[name]
-                row += [compared.first, found.combinations, compared.folds, found.difference]
-                row += [found.low, found.high, found.p_value, found.unit, found.units]
-            writer.writerow([printable(each) if isinstance(each, str) else each for each in row])
+            row[name] = group.mean(name)
+            for part in ("difference", "low", "high", "p_value"):
+                row[f"{name}_{part}"] = getattr(compared.measures[name], part) if compared else ""
+        rows.append(row)
+    file = io.StringIO()
+    writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return file.getvalue()
 
 

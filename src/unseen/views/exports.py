@@ -59,7 +59,7 @@ def _latex_table(table: FoldTable, run: str) -> str:
         r"\begin{table}",
         rf"\caption{{{latex_escaped(table.title)}}}",
         rf"\label{{tab:{_label(run)}-{_label(table.title.split(',')[0].split()[0].lower())}}}",
-        rf"\begin{{tabular}}{{{'r' * len(table.headings)}}}",
+        rf"\begin{{tabular}}{{{_alignment(table)}}}",
         *(r"\toprule", *headings),
         *(line for rows in groups for line in (r"\midrule", *rows)),
         r"\bottomrule",
@@ -67,6 +67,11 @@ def _latex_table(table: FoldTable, run: str) -> str:
         r"\end{table}",
     ]
     return "\n".join(lines)
+
+
+def _alignment(table: FoldTable) -> str:
+    """Figures and numbers of folds on the right, names on the left."""
+    return ("r" if table.headings[0] == "fold" else "l") + "r" * (len(table.headings) - 1)
 
 
 def _label(text: str) -> str:
@@ -116,7 +121,7 @@ def as_csv(summary: Summary) -> str:
 def _results(summary: Summary) -> Iterator[Row]:
     for name, interval in summary.intervals.items():
         yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
-    yield "one answer", "", "best_constant", "rounded", summary.guess
+    yield "one answer", "", "best_constant", "rounded", summary.constant
     for name, spread in summary.spreads.items():
         yield "mean over folds", "", summary.run, name, spread.mean
         yield "deviation between folds", "", summary.run, name, spread.deviation

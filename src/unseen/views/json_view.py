@@ -86,7 +86,7 @@ def insight_json(summary: Summary) -> dict[str, Any]:
         "combinations": [
             score.figures | {"combination": spelled(score.combination)} for score in summary.scores
         ],
-        "best_constant": summary.guess,
+        "best_constant": summary.constant,
         "baselines": {
             name: {
                 "rounded": reference.rounded.mean,

@@ -151,8 +151,6 @@ def write_safetensors(
         for fold, network in networks.items()
     }
     settings = {name: setting_value(experiment, name) for name in SETTINGS}
-    if experiment.problem.unseen_list:
-        settings["split"] = experiment.problem.unseen_list
     settings["symbols"] = os.path.basename(experiment.problem.symbols)
     config = {"preset": experiment.name, "settings": settings, "folds": [*networks]}
     config["unseen"] = {

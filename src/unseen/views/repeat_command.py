@@ -2,28 +2,23 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
-from unseen.errors import printable
+from unseen.errors import printable, shortened
 from unseen.experiments.differences import changes, differences
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 from unseen.insight.summary import Summary
 from unseen.learning.models import is_own
-from unseen.problem.operations import spelled
 from unseen.problem.symbols import SYMBOLS
 
 MOST_TYPED = 100  # combinations of a list in a command
+MOST_SHOWN = 40  # characters of a list beside a run's name
 RUNS_DIR = Path("runs")  # where runs are unless another folder is named
-
-
-def typed_list(combinations: Iterable[Sequence[int]]) -> str:
-    """A list of combinations as it is typed: 3 4; 5 1."""
-    return "; ".join(" ".join(map(str, spelled(each))) for each in combinations)
 
 
 def option_of(setting: str) -> str:
@@ -63,9 +58,7 @@ def command_of(
     if experiment.problem.unseen_list:
         if run is not None and run.unseen_file.is_file():
             settings["split"] = runs_dir / run.path.name / run.unseen_file.name
-        elif len(experiment.problem.unseen_list) <= MOST_TYPED:
-            settings["split"] = typed_list(experiment.problem.unseen_list)
-        else:
+        elif sum(map(len, experiment.problem.unseen_list)) > MOST_TYPED:
             return None
     words = ["unseen", "run", experiment.name, *options_of(settings)]
     words += ["--folds", format_folds(folds)] if folds else []
@@ -132,9 +125,8 @@ def as_typed(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _typed(name: str, value: Any) -> str:
-    if name == "split" and not isinstance(value, str):
-        listed = ", ".join(" ".join(map(str, spelled(each))) for each in value[:3])
-        return f"--split unseen.txt ({listed}{', …' if len(value) > 3 else ''})"
+    if name == "split" and len(value) > MOST_SHOWN:
+        return f"--split unseen.txt ({shortened(value, MOST_SHOWN)})"
     return shlex.join(options_of({name: value}))
 
 

@@ -42,7 +42,7 @@ def ruler(summary: Summary) -> Figure:
     for published in published_beside(summary.experiment.problem):
         if rounded := published.over_folds().get("rounded"):
             marks[f"{published.label} a pair"] = (rounded.mean, ORANGE)
-    marks["one answer"] = (summary.guess, FAINT)
+    marks["one answer"] = (summary.constant, FAINT)
     if math.isfinite(seen := summary.spreads["seen_rounded"].mean):
         marks["this run, seen"] = (seen, BLUE)
     marks["this run"] = (summary.rounded.mean, BLUE)

@@ -87,7 +87,7 @@ def _carried(summary: Summary, judgement: Judgement) -> str:
     images = symbol_words(summary.experiment.problem.symbols).images
     words = f"In the same {images}, it gets {format_percent(seen)} of seen {things} right"
     if judgement == "too little learnt":
-        constant = format_percent(summary.guess)
+        constant = format_percent(summary.seen_constant)
         return f"{words}, hardly more than the best constant answer ({constant})."
     carried = carried_over(summary)
     if seen <= memory_share(summary) or not carried > 0:
@@ -105,8 +105,8 @@ def _place(summary: Summary) -> str:
         fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
         right = format_percent(reference.rounded.mean)
         clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
-    if len(known) < len(PLACES) or known["nearest"].rounded.mean < summary.guess:
-        clauses.append(f"the best constant answer would get {format_percent(summary.guess)}")
+    if len(known) < len(PLACES) or known["nearest"].rounded.mean < summary.constant:
+        clauses.append(f"the best constant answer would get {format_percent(summary.constant)}")
     missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
     commands = [baseline_command(summary, name) for name in missing]
     if commands := [f"`{command}`" for command in commands if command]:

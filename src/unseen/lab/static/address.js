@@ -7,7 +7,7 @@ export function toHash(choice) {
   const words = new URLSearchParams({ preset: choice.preset });
   for (const [name, value] of Object.entries(choice.settings).sort()) {
     if (Array.isArray(value) && !value.length) continue; // nothing is unseen yet: no experiment
-    words.set(name, Array.isArray(value) ? value.map((each) => each.join(".")).join("_") : String(value));
+    words.set(name, Array.isArray(value) ? listText(value) : String(value));
   }
   if (choice.fold !== 1) words.set("fold", String(choice.fold));
   if (choice.guess !== null) words.set("guess", String(Math.round(100 * choice.guess)));
@@ -24,11 +24,18 @@ export function fromHash(hash) {
     if (name === "preset") continue;
     if (name === "fold") choice.fold = Number.parseInt(text, 10) || 1;
     else if (name === "guess") choice.guess = /^\d+$/.test(text) ? Math.min(1, Number(text) / 100) : null;
-    else if (name === "split" && /^\d/.test(text)) choice.settings.split = combinations(text);
+    else if (name === "split" && /^\d/.test(text)) choice.settings.split = listOf(text);
     else choice.settings[name] = text;
   }
   return choice;
 }
+
+/** A list of combinations, or of several folds of them, as text. @param {any[]} list @returns {string} */
+const listText = (list) =>
+  Array.isArray(list[0]?.[0]) ? list.map(listText).join("~") : list.map((each) => each.join(".")).join("_");
+
+/** @param {string} text */
+const listOf = (text) => (text.includes("~") ? text.split("~").map(combinations) : combinations(text));
 
 /** @param {string} text */
 const combinations = (text) =>
