@@ -261,15 +261,24 @@ def test_a_fold_that_is_held_is_named_and_left(tmp_path: Path, symbols: Path):
     assert [fold["fold"] for fold in both] == [1, 2]
 
 
+@pytest.mark.parametrize("damage", ["cut short", "of another fold"])
 def test_a_damaged_checkpoint_is_named_and_its_fold_begun_anew(
-    tmp_path: Path, finished: RunFolder, undisturbed: dict
+    tmp_path: Path, finished: RunFolder, undisturbed: dict, damage: str
 ):
+    """A network that goes on from another fold's has trained on the pairs it is tested with."""
     shutil.rmtree(finished.path / "folds/01")
     with start("--quiet", cwd=tmp_path) as process:
         wait_for(lambda: epochs_saved(tmp_path, 1) >= 2)
         process.kill()
     checkpoint = finished.path / "folds/01/checkpoint"
-    checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
+    if damage == "cut short":
+        checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
+    else:
+        content = finished.checkpoint(1)
+        assert content is not None
+        finished.save_checkpoint(2, content)
+        (finished.path / "folds/02/checkpoint").rename(checkpoint)
     ended = unseen("run", *OPTIONS, "--folds", "1-3", "--json", cwd=tmp_path)
-    assert "folds/01/checkpoint is damaged; fold 1 is run again" in ended.stderr
+    fault = "" if damage == "cut short" else f": it is of {finished.path.name} fold 2"
+    assert f"folds/01/checkpoint is damaged{fault}; fold 1 is run again" in ended.stderr
     assert without_seconds(json.loads(ended.stdout)) == without_seconds(undisturbed)

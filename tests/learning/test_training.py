@@ -1,3 +1,5 @@
+import io
+import math
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -133,6 +135,27 @@ def test_a_checkpoint_of_another_network_is_refused():
     for content in (saved, b"nonsense"):
         with pytest.raises(UnseenError, match="does not fit its network"):
             start_training(settings(), samples, Streams(0, 1), CPU).restore(content)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"start": -1},
+        {"seconds": math.nan},
+        {"seconds": -1.0},
+        {"wrong": -3},
+        {"weights_sum": {"network.0.weight": torch.zeros(2)}},
+        {"weights_sum": {"nothing": torch.zeros(2)}},
+        {"kept_weights": {"network.0.weight": torch.zeros(2)}},
+        {"losses": None},
+    ],
+)
+def test_a_checkpoint_with_impossible_contents_is_refused(wrong):
+    state = start_training(settings(), some_samples(1), Streams(0, 1), CPU)
+    parts = torch.load(io.BytesIO(state.to_bytes()), weights_only=True)
+    torch.save(parts | wrong, content := io.BytesIO())
+    with pytest.raises(UnseenError, match="does not fit its network"):
+        state.restore(content.getvalue())
 
 
 def test_whoever_watches_changes_nothing():

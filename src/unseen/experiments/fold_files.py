@@ -24,7 +24,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.fold import FoldArrays, FoldOutcome
 from unseen.experiments.fold_checks import read_arrays
@@ -128,11 +128,23 @@ class FoldFiles:
         self.tidy(outcome.result.fold)
 
     def checkpoint(self, fold: int) -> bytes | None:
-        """What a fold under way last saved."""
-        return read_checked(self._fold(fold) / "checkpoint")
+        """What a fold under way last saved; damaged if it is that of another fold or run."""
+        path = self._fold(fold) / "checkpoint"
+        if (saved := read_checked(path)) is None:
+            return None
+        owner, _, content = saved.partition(b"\n")
+        if owner != self._owner(fold):
+            raise DamagedFileError(
+                path, f"it is of {printable(owner[:80].decode(errors='replace'))}"
+            )
+        return content
 
     def save_checkpoint(self, fold: int, content: bytes) -> None:
-        write_checked(self._fold(fold) / "checkpoint", content)
+        write_checked(self._fold(fold) / "checkpoint", self._owner(fold) + b"\n" + content)
+
+    def _owner(self, fold: int) -> bytes:
+        """Whose a checkpoint is: the run's folder is named by its fingerprint."""
+        return os.fsencode(f"{self.path.absolute().name} fold {fold}")
 
     def progress(self, fold: int) -> FoldProgress | None:
         """How far an unfinished fold has come; None if nobody has begun it."""

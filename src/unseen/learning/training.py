@@ -73,12 +73,21 @@ class TrainingState:
             self.optimizer.load_state_dict(parts["optimizer"])
             self.losses, self.seconds = [*map(float, parts["losses"])], float(parts["seconds"])
             self.weights_sum = {**parts["weights_sum"]}
-            self.start = int(parts.get("start", 1))
-            self.kept_weights = {**parts.get("kept_weights", {})}
-            self.kept_losses = [*map(float, parts.get("kept_losses", []))]
-            self.wrong = None if parts.get("wrong") is None else int(parts["wrong"])
+            self.start, self.kept_weights = int(parts["start"]), {**parts["kept_weights"]}
+            self.kept_losses = [*map(float, parts["kept_losses"])]
+            self.wrong = None if parts["wrong"] is None else int(parts["wrong"])
+            self._check_restored()
         except Exception as error:
             raise CheckpointError("the checkpoint does not fit its network") from error
+
+    def _check_restored(self) -> None:
+        """Raise a ValueError where no training could have come to this."""
+        if self.start < 1 or not 0 <= self.seconds < math.inf or (self.wrong or 0) < 0:
+            raise ValueError("impossible numbers")
+        shapes = {name: weights.shape for name, weights in saved_weights(self.model).items()}
+        for name, weights in (*self.weights_sum.items(), *self.kept_weights.items()):
+            if weights.shape != shapes[name]:
+                raise ValueError(f"{name} is of shape {[*weights.shape]}")
 
     def average_weights(self, epochs: int, *, last: bool) -> None:
         """Add the weights to their sum; after the last of some epochs, take on their mean."""
