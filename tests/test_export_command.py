@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import write_symbols
 from PIL import Image
 
 import unseen
@@ -190,3 +191,72 @@ def test_signs_have_names_in_the_data(tmp_path):
     assert command(["export", "data", *shown, "--parquet", str(tmp_path)]) == 0
     row = parquet.read_table(tmp_path / "data/train-00000-of-00001.parquet").to_pylist()[0]
     assert row["digits"] == ["0", "+", "0"]
+
+
+NETWORK = """
+from torch import nn
+
+class Net(nn.Sequential):
+    def __init__(self, length, height, width):
+        super().__init__(nn.Flatten(), nn.Linear(height * width, 1))
+
+class Failing(Net):
+    def forward(self, x):
+        open(__file__ + ".not-there")
+"""
+STUDY = """
+[settings]
+folds = "1"
+symbols = "digits of mine"
+samples = 2
+test-samples = 4
+watched-samples = 4
+[vary]
+model = ["net.py:Net", "net.py:Failing"]
+"""
+
+
+def test_no_export_says_where_its_files_were_or_who_made_it(tmp_path, monkeypatch, capsys):
+    """Every kind of file that can be passed on, of a run in a folder whose name is a secret."""
+    pytest.importorskip("onnxruntime")
+    home = tmp_path / "home-of-secret"
+    write_symbols(home / "work-secret/digits of mine")
+    monkeypatch.chdir(home / "work-secret")
+    for name, value in (("HOME", str(home)), ("USER", "secret"), ("LOGNAME", "secret")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("socket.gethostname", lambda: "host-of-secret")
+    Path("net.py").write_text(NETWORK)
+    Path("study.toml").write_text(STUDY)
+    runs = ["--runs-dir", str(home / "runs-secret")]
+    assert (
+        command(["sweep", "study.toml", "--quiet", "--report", *runs]) == 1
+    )  # a network of it fails
+    out = home / "out"
+    capsys.readouterr()
+    (run,) = (each.parent for each in home.glob("runs-secret/*/report.html"))
+    own = ["--model", "net.py:Net"]
+    for words in (
+        ["export", str(run), "--onnx", str(out / "run.onnx"), *own],
+        ["export", str(run), "--safetensors", str(out / "weights"), *own],
+        ["export", str(run), "--page", str(out / "try.html"), *own],
+        *(["report", str(run), "--format", each, "--output", str(out / each)]
+          for each in ("latex", "markdown", "csv")),
+        ["report", str(run), "--figures", str(out / "figures")],
+        *(["export", "data", "--symbols", str(Path("digits of mine").resolve()), "--samples", "2",
+           "--test-samples", "2", f"--{each}", str(out / "data" / each)]
+          for each in ("npz", "png", "parquet")),
+    ):  # fmt: skip
+        (out / "data").mkdir(parents=True, exist_ok=True)
+        code = command(words)
+        said = capsys.readouterr().err
+        assert code == 0 or "--page" in words, said  # which takes only networks that it knows
+    written = [each for each in out.rglob("*") if each.is_file()]
+    studies = [*home.glob("runs-secret/study.*")]
+    assert {each.suffix for each in studies} >= {".html", ".csv"}
+    assert "open(" not in (home / "runs-secret/study.html").read_text()
+    assert "not-there" in (home / "runs-secret/study.html").read_text()  # why it failed is said
+    assert len(written) > 20
+    for path in (*written, *studies, run / "report.html"):
+        content = path.read_bytes()
+        for private in (b"secret", str(tmp_path).encode(), b"site-packages"):
+            assert private not in content, f"{path.name} has {private!r}"

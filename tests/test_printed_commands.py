@@ -74,14 +74,17 @@ def test_a_run_is_repeated_by_its_command_and_placed_by_those_for_baselines(here
     experiment = fast().vary(symbols="my digits", **FEW, **settings)
     folder = made_up_run(Path(runs_dir), experiment, noisy, folds, recorded=False)
     run = unseen.load(folder.path)
-    for text in (verdict(run), run.report().read_text()):
+    for text in (run.report().read_text(), verdict(run)):
         *baselines, restart = [each for each in ticked(html.unescape(text)) if " run " in each]
         assert restart.endswith(" --restart")
         assert [each.split()[2] for each in baselines] == ["nearest", "oracle"]
     (repeat,) = re.findall("<pre>(.*)</pre>", run.report().read_text())
-    for printed in (html.unescape(repeat), restart):
+    # a report does not say where runs are: its command makes the same run, where it is typed
+    for place, printed in (("runs", html.unescape(repeat)), (runs_dir, restart)):
         assert typed(f"{printed} --no-report --quiet") == 0
-        assert [path.parent for path in Path(runs_dir).glob("*/experiment.json")] == [folder.path]
+        assert [each.parent.name for each in Path(place).glob("*/experiment.json")] == [
+            folder.path.name
+        ]
     assert typed(f"{ticked(verdict(run))[0]} --no-report --quiet") == 0
     again = unseen.load(folder.path)
     assert {*again.summary.baselines} == {"nearest"}

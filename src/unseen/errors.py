@@ -1,9 +1,11 @@
 """What a person can put right."""
 
 import difflib
+import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 MOST_NAMED = 10  # runs in an error
@@ -93,6 +95,14 @@ def printable(text: str, but: str = "") -> str:
         else sign.encode("unicode_escape").decode()
         for sign in text
     )
+
+
+def without_paths(text: str) -> str:
+    """A text for other people: of each absolute path in it, only the last part is left."""
+    for folder in (Path.cwd(), Path.home()):  # their names may have spaces in them
+        if len(folder.parts) > 1:
+            text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), folder.name)
+    return re.sub(r"(?<![\w.:/\\])(?:[A-Za-z]:)?[/\\](?:[^\s/\\'\"]+[/\\])+", "", text)
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -246,7 +246,7 @@ def test_where_its_files_were_is_not_told(tmp_path):
         summary, page = summary_of(folder), page_of(folder)
         for text in (page.text, as_latex(summary), as_markdown(summary), as_csv(summary)):
             assert "somebody" not in text
-        assert "--symbols digits --split 'all runs/fast-" in page.text
+        assert "--symbols digits --split '3 8; 8 3'" in page.text
         assert ("--model net.py:Net" in page.text) == bool(training)
 
 

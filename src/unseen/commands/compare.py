@@ -9,7 +9,7 @@ from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.settings import RunSettings, given
 from unseen.commands.show import tell_damages
-from unseen.errors import UnseenError, printable
+from unseen.errors import UnseenError, printable, without_paths
 from unseen.insight.comparison import RunGroup, compare_groups
 from unseen.views.comparisons import (
     check_figure,
@@ -105,7 +105,7 @@ def _by_value(plan: "Plan", by: str) -> list[RunGroup]:
     grouped: dict[str, list[Run]] = {}
     for folder, run in plan.runs.items():
         if plan.done[folder]:
-            value = printable(str(run.varied[by]))
+            value = printable(without_paths(str(run.varied[by])))
             grouped.setdefault(value, []).append(Run(folder, tuple(plan.done[folder])))
     if left := plan.fold_count - plan.done_count:
         say(f"{left} of {plan.fold_count} folds of the study are not done, and left out")

@@ -17,7 +17,7 @@ def current_environment() -> dict[str, str]:
     versions = {name: version(name) for name in RECORDED_PACKAGES}
     machine = {
         "python": platform.python_version(),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}",  # not the kernel, which tells whose
         "processor": platform.processor() or platform.machine(),
         "cores": str(os.cpu_count()),
         "host": socket.gethostname(),

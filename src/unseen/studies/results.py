@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import UnseenError, printable
+from unseen.errors import UnseenError, printable, without_paths
 from unseen.experiments.experiment import SETTINGS, setting_value
 from unseen.files import append_line, write_whole
 from unseen.insight.statistics import measures_of
@@ -33,9 +33,13 @@ def tidy_row(fold: StudyFold) -> dict[str, Any]:
     """A fold of a study as a row; what it has no value for is None."""
     experiment = fold.run.experiment
     settings = {name: setting_value(experiment, name) for name in SETTINGS}
+    settings |= {name: without_paths(str(settings[name])) for name in ("symbols", "model")}
     row = {"run": fold.folder.path.name, "preset": experiment.name, **settings, "fold": fold.fold}
     if fold.result is None:
-        return row | {"state": "failed" if fold.error else "elsewhere", "error": fold.error or None}
+        return row | {
+            "state": "failed" if fold.error else "elsewhere",
+            "error": without_paths(fold.error) or None,
+        }
     measured = {**measures_of(fold.result), "parameters": fold.result.parameters}
     return row | {"state": "done", **measured}
 

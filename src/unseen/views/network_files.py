@@ -3,11 +3,10 @@
 import copy
 import json
 import logging
-import os
 import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import version
 from io import BytesIO, StringIO
@@ -27,7 +26,7 @@ from unseen.insight.predictions import answers_by_fold, combined
 from unseen.insight.summary import Summary
 from unseen.learning.modules import RescaledOutput, saved_weights
 from unseen.views.json_view import jsonable
-from unseen.views.repeat_command import command_of
+from unseen.views.repeat_command import command_of, without_folders
 from unseen.views.tables import describe
 from unseen.views.verdict_text import verdict_text
 from unseen.views.words import combinations_word, format_ends, format_percent
@@ -126,6 +125,12 @@ def _onnx(networks: Mapping[int, RescaledOutput], height: int, width: int) -> by
         logger.setLevel(level)
     assert program is not None
     proto = program.model_proto
+    for graph in (proto.graph, *proto.functions):  # torch records where its code lies
+        for each in (graph, *graph.node, *graph.value_info):
+            each.ClearField("metadata_props")
+            each.ClearField("doc_string")
+    for each in (*proto.graph.initializer, *proto.graph.input, *proto.graph.output):
+        each.ClearField("metadata_props")
     proto.producer_name, proto.producer_version = "unseen", version("unseen")
     proto.doc_string = (
         "image: (batch, height, width) grey values from 0 to 255, light on dark; answer: (batch,). "
@@ -150,8 +155,8 @@ def write_safetensors(
         )
         for fold, network in networks.items()
     }
-    settings = {name: setting_value(experiment, name) for name in SETTINGS}
-    settings["symbols"] = os.path.basename(experiment.problem.symbols)
+    known = without_folders(experiment)
+    settings = {name: setting_value(known, name) for name in SETTINGS}
     config = {"preset": experiment.name, "settings": settings, "folds": [*networks]}
     config["unseen"] = {
         str(each.fold): each.unseen for each in summary.results if each.fold in networks
@@ -165,6 +170,7 @@ def write_safetensors(
 
 def model_card(summary: Summary, folds: list[int]) -> str:
     """Trained on what, how well it does on seen and unseen combinations, and its limits."""
+    summary = replace(summary, passed_on=True)
     experiment = summary.experiment
     things = combinations_word(experiment.problem)
     seen = [[each.quadrants["seen_test"]["rounded"]] for each in summary.results if each.quadrants]

@@ -47,18 +47,17 @@ def command_of(
     """The command that runs an experiment beside a run: its preset and all that differs from it.
 
     None where there is no such preset, or where a long list of combinations is in no file.
-    One that is passed on names files and folders, but not where they are.
+    One that is passed on names files and symbols, but not where they or the runs are.
     """
     if experiment.name not in PRESETS:
         return None
     settings = changes(without_folders(experiment) if passed_on else experiment)
-    runs_dir = RUNS_DIR if run is None else run.path.parent
-    if run is not None and passed_on:
-        runs_dir = Path(runs_dir.resolve().name)
+    runs_dir = RUNS_DIR if run is None or passed_on else run.path.parent
     if experiment.problem.unseen_list:
-        if run is not None and run.unseen_file.is_file():
+        is_long = sum(map(len, experiment.problem.unseen_list)) > MOST_TYPED
+        if run is not None and run.unseen_file.is_file() and (is_long or not passed_on):
             settings["split"] = runs_dir / run.path.name / run.unseen_file.name
-        elif sum(map(len, experiment.problem.unseen_list)) > MOST_TYPED:
+        elif is_long:
             return None
     words = ["unseen", "run", experiment.name, *options_of(settings)]
     words += ["--folds", format_folds(folds)] if folds else []
@@ -86,7 +85,7 @@ def deep_command(summary: Summary) -> str:
     """The command that looks into the networks of a run."""
     experiment, runs_dir = summary.experiment, summary.folder.path.parent
     if summary.passed_on:
-        experiment, runs_dir = without_folders(experiment), Path(runs_dir.resolve().name)
+        experiment, runs_dir = without_folders(experiment), RUNS_DIR
     words = ["unseen", "report", summary.run, "--deep"]
     words += ["--model", experiment.training.model] if is_own(experiment.training.model) else []
     words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unseen.errors import printable
+from unseen.errors import printable, without_paths
 from unseen.experiments.experiment import SETTINGS
 from unseen.experiments.posing import pose
 from unseen.files import write_whole
@@ -67,7 +67,7 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
             caption=caption,
             headings=[*headings, "networks", "runs"],
             rows=[(_cells(point), _links(plan, point, folder)) for point in points],
-            failed=failed,
+            failed=[*map(without_paths, failed)],
             settled=SETTLED,
             anchor=f"{FIGURE}-point-",
         )
@@ -103,7 +103,7 @@ def _shown(value: Any) -> str:
     """The value of a setting in words; of one's own network or pictures, without their folder."""
     if value is None:
         return "default"
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else str(value)
+    return without_paths(str(value))
 
 
 def _words(setting: str) -> str:
