@@ -53,6 +53,17 @@ def test_settings_that_a_folder_is_not_named_for_are_damage_and_run_anew(
     assert folder.experiment() == experiment
 
 
+def test_settings_that_cannot_be_are_told_as_they_are_and_not_as_another_versions(
+    folder: RunFolder, capsys
+):
+    alter(folder.path / "experiment.json", epochs=-3)
+    with pytest.raises(UnseenError, match="epochs=-3 must be at least 1"):
+        folder.experiment()
+    assert command(["runs", "--runs-dir", str(folder.path.parent)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "version" not in told
+
+
 def test_the_settings_of_the_first_version_are_checked_too(tmp_path: Path):
     shutil.copytree(FORMAT_1, tmp_path / "runs")
     for run in (tmp_path / "runs").iterdir():

@@ -121,7 +121,7 @@ def another_network(run: Path) -> None:
     path = run / "experiment.json"
     record = json.loads(path.read_bytes())
     record["experiment"]["training"]["model"] = "transformer"
-    path.write_bytes(sealed(record))
+    path.write_bytes(sealed(record | {"unseen": "9"}))
 
 
 def a_later_experiment_of_another_shape(run: Path) -> None:

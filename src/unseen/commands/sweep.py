@@ -189,7 +189,7 @@ def _foretell(plan: "Plan", jobs: int | None) -> None:
     from unseen.views.words import format_count
 
     emit(plan_table(plan))
-    if not plan.missing:
+    if plan.done_count == plan.fold_count:
         return
     rates = known_rates(plan)
     workers = _local(plan, jobs)
@@ -200,9 +200,9 @@ def _foretell(plan: "Plan", jobs: int | None) -> None:
         workers.shutdown(wait=False)
         raise
     workers.shutdown()
-    hours = sum(map(rates.seconds, plan.missing)) / workers.slots
+    seconds = sum(rates.seconds(task) * count for task, count in plan.first_missing())
     at_once = format_count(workers.slots, "fold")
-    emit(f"About {format_duration(hours)} on this machine, {at_once} at a time.")
+    emit(f"About {format_duration(seconds / workers.slots)} on this machine, {at_once} at a time.")
 
 
 def _failures(tally: "Tally") -> list[str]:

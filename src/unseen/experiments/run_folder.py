@@ -148,9 +148,10 @@ class RunFolder(FoldFiles):
                 with setting_errors(Experiment):
                     experiment = Experiment.model_validate(settings)
             except (UnseenError, ValueError, TypeError) as error:
-                if self.recorded_sums().keys() - {"symbols"}:
-                    raise UnseenError(f"{self.label}: {error}: register it first") from error
-                raise self._other_version(path, record) from error
+                if record.get("unseen") != version("unseen"):
+                    raise self._other_version(path, record) from error
+                hint = ": register it first" if str(error).startswith("unknown") else ""
+                raise UnseenError(f"{self.label}: {error}{hint}") from error
             if self._is_named_for(experiment):
                 return experiment
             fault = "its settings are not those that its folder is named for"

@@ -70,7 +70,7 @@ def known_rates(plan: Plan) -> Rates:
 
 def calibrate(plan: Plan, engine: Engine, rates: Rates) -> Iterator[str]:
     """Try the models of the missing folds that have no rate yet; yields each before it is tried."""
-    for task in plan.missing:
+    for task, _ in plan.first_missing():
         experiment, model = task.experiment, task.experiment.training.model
         if model in rates.known:
             continue

@@ -33,7 +33,8 @@ from unseen.experiments.posing import pose
 from unseen.experiments.presets import PRESETS
 from unseen.experiments.run_folder import RunFolder
 from unseen.files import open_regular
-from unseen.studies.places import Place, line_of
+
+Place = tuple[str | int, ...]  # in a file: keys and, in lists, numbers from 0
 
 MOST_RUNS = 100_000
 LARGEST_STUDY_BYTES = 1_000_000
@@ -103,7 +104,7 @@ def read_study(path: Path) -> Study:
         raise UnseenError(f"{path}: is nested too deeply") from error
     except ValueError as error:  # of TOML, and of numbers with thousands of digits
         raise UnseenError(f"{path}: {error}") from error
-    return _Reader(path, text).study(said)
+    return _Reader(path).study(said)
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,9 @@ class _Said:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns what a file says into a study, and knows where it is said."""
+    """Turns what a file says into a study, and knows its place."""
 
     path: Path
-    text: str
 
     def study(self, said: Mapping[str, Any]) -> Study:
         for name in said:
@@ -233,11 +233,9 @@ class _Reader:
         return value
 
     def refuse(self, place: Place, fault: str) -> NoReturn:
-        line = line_of(self.text, place)
-        at = f"{self.path}, line {line}" if line else f"{self.path}"
         table, name = place[0], [step for step in place if isinstance(step, str)][-1]
         where = f"[{table}] {name}" if name != table else name
-        raise UnseenError(f"{at}: {where}: {fault}")
+        raise UnseenError(f"{self.path}: {where}: {fault}")
 
 
 def setting_kind(name: str) -> type:

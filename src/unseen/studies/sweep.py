@@ -49,7 +49,14 @@ class Plan:
 
     @property
     def done_count(self) -> int:
-        return self.fold_count - len(self.missing)
+        return sum(map(len, self.done.values()))
+
+    def first_missing(self) -> Iterator[tuple[FoldTask, int]]:
+        """Of each run that is not done, a fold that is missing, and how many are."""
+        for folder, run in self.runs.items():
+            if count := len(run.folds) - len(self.done[folder]):
+                fold = next(each for each in run.folds if each not in self.done[folder])
+                yield FoldTask(folder, run.experiment, fold), count
 
 
 @dataclass(frozen=True)

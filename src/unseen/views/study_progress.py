@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -121,12 +122,13 @@ class _nothing:  # noqa: N801
     def __exit__(self, *fault: object) -> None: ...
 
 
-def run_names(plan: Plan) -> dict[RunFolder, str]:
-    """Each run of a study by its preset and the settings that not all of them have."""
-    apart = differences([run.experiment for run in plan.runs.values()])[0]
+def run_names(plan: Plan, most: int | None = None) -> dict[RunFolder, str]:
+    """The first runs of a study by their presets and the settings that not all of them have."""
+    named = [*islice(plan.runs.items(), most)]
+    apart = differences([run.experiment for _, run in named])[0]
     return {
         folder: printable(" ".join([run.experiment.name, *([said] if said else [])]))
-        for (folder, run), said in zip(plan.runs.items(), as_typed(apart), strict=True)
+        for (folder, run), said in zip(named, as_typed(apart), strict=True)
     }
 
 
