@@ -1,11 +1,14 @@
 """What a folder can do to the program: it is told so in a line, and whole runs stay in sight."""
 
 import json
+import math
 import os
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 from conftest import write_idx, write_symbols
 from made_up_runs import made_up_run
 from test_versions import sealed
@@ -15,8 +18,9 @@ from unseen.cli import command
 from unseen.errors import SettingError, UnseenError, printable
 from unseen.experiments.experiment import Experiment
 from unseen.experiments.presets import PRESETS
+from unseen.experiments.records import read_record
 from unseen.experiments.run_folder import RunFolder
-from unseen.files import DamagedFileError, read_file
+from unseen.files import DamagedFileError, file_sha256, read_file
 from unseen.problem.symbols import from_folder
 
 FORMAT_1 = Path(__file__).parent / "data/format-1"
@@ -127,6 +131,44 @@ def test_counts_of_symbols_are_compared_before_images_are_unpacked(symbols: Path
     write_idx(images, [[[1]]])
     with pytest.raises(UnseenError, match="has 1 images, but"):
         from_folder(symbols)
+
+
+def test_large_symbols_are_refused_before_they_are_unpacked(symbols: Path):
+    images = symbols / "train-images-idx3-ubyte"
+    count = int.from_bytes(images.read_bytes()[4:8])
+    images.write_bytes(struct.pack(">4B3I", 0, 0, 8, 3, count, 2_200, 2_200))
+    with pytest.raises(UnseenError, match="images of 2,200 × 2,200 pixels; the most is 256 × 256"):
+        from_folder(symbols)
+
+
+@pytest.mark.parametrize(
+    ("cast", "fault"),
+    [
+        (lambda tensor: tensor.int(), "is torch.int32, not torch.float32; run the fold again"),
+        (lambda tensor: tensor.bool(), "is torch.bool, not torch.float32; run the fold again"),
+        (lambda tensor: tensor * math.nan, "its weights are not finite, so nothing is written"),
+    ],
+)
+def test_weights_of_another_kind_are_not_cast_and_nan_is_not_exported(
+    tmp_path, capsys, cast, fault
+):
+    shutil.copytree(FORMAT_1 / "fast-d9ea9a387d11", run := tmp_path / "fast-d9ea9a387d11")
+    for weights in run.glob("folds/*/model.safetensors"):
+        changed = {name: cast(each) for name, each in safetensors.torch.load_file(weights).items()}
+        safetensors.torch.save_file(changed, weights)
+        record = read_record(result := weights.with_name("result.json"))
+        record["files"][weights.name] = file_sha256(weights)
+        result.write_bytes(sealed(record))
+    assert command(["export", str(run), "--safetensors", str(tmp_path / "out")]) == 2
+    assert fault in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_long_line_in_a_list_makes_no_long_error(tmp_path, capsys):
+    (tmp_path / "list").write_text("3 4\n" + "x" * 1_000_000)
+    for split in (str(tmp_path / "list"), "7" * 100_000):
+        assert command(["run", "--split", split]) == 2
+        assert len(capsys.readouterr().err) < 600
 
 
 def test_a_name_is_no_markup(folder: RunFolder, capsys):

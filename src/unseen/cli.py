@@ -1,5 +1,6 @@
 """The command line: commands by name, loaded when they are called, and faults for people."""
 
+import os
 import re
 from typing import Annotated, Literal
 
@@ -7,7 +8,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 from unseen.commands.output import HelpConsole, emit, say
-from unseen.errors import AmbiguousRunError, SettingError, UnseenError
+from unseen.errors import AmbiguousRunError, SettingError, UnseenError, is_out_of_memory, shortened
 
 
 def _version() -> str:
@@ -81,6 +82,11 @@ def completion(
 def command(arguments: list[str] | None = None) -> int:
     """Run one command line; returns its exit code."""
     try:
+        os.getcwd()
+    except FileNotFoundError:
+        say("the folder that this is run in was removed: go to another one with cd")
+        return 2
+    try:
         # a command returns the code that it ends with, if that is another than 0
         return (
             app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
@@ -90,17 +96,20 @@ def command(arguments: list[str] | None = None) -> int:
         from unseen.settings import format_value
         from unseen.views.repeat_command import option_of
 
-        say(f"{option_of(error.setting)} {format_value(error.value)} {error.fault}")
+        value = shortened(format_value(error.value), 200)
+        say(f"{option_of(error.setting)} {value} {error.fault}")
     except AmbiguousRunError as error:
         from unseen.views.repeat_command import as_typed
 
         say(error.told(as_typed([*error.runs.values()])))
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if not is_out_of_memory(error):
+            raise
         say("out of memory; fewer combinations, or fewer samples of each, need less")
     except BrokenPipeError:
         raise
     except OSError as error:
-        say(f"cannot use {error.filename or 'the output'}: {error.strerror}")
+        say(f"cannot use {error.filename or 'the output'}: {error.strerror or error}")
     return 2

@@ -56,7 +56,8 @@ def first_line(error: BaseException) -> str:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was short, which torch says in words."""
-    return isinstance(error, MemoryError) or "allocate memory" in first_line(error)
+    said = first_line(error)  # of a library that cannot be loaded, the linker's own words
+    return isinstance(error, MemoryError) or "allocate memory" in said or "map segment" in said
 
 
 class AmbiguousRunError(UnseenError):

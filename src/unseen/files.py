@@ -19,6 +19,12 @@ LARGEST_JSON_BYTES = 32 * 1024**2  # which take 20 times as much once they are r
 LARGEST_BYTES = 2 * 1024**3
 
 
+def reason(error: OSError) -> str:
+    """What an operating system says of a fault, and what is meant where that is not clear."""
+    said = error.strerror or str(error)
+    return f"{said} (a limit of this shell? see ulimit -f)" if error.errno == errno.EFBIG else said
+
+
 class DamagedFileError(UnseenError):
     """A file of a run folder that is not what was written there."""
 
@@ -60,7 +66,7 @@ def write_whole(path: Path, *pieces: bytes, sync: bool = True) -> None:
             part.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UnseenError(f"cannot write {path}: {error.strerror}") from error
+        raise UnseenError(f"cannot write {path}: {reason(error)}") from error
 
 
 def append_line(path: Path, line: bytes) -> None:
@@ -72,13 +78,16 @@ def append_line(path: Path, line: bytes) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             before = os.fstat(descriptor).st_size
-            if os.write(descriptor, line) < len(line):
-                os.ftruncate(descriptor, before)
+            if (written := os.write(descriptor, line)) < len(line):
+                try:
+                    os.write(descriptor, line[written:])  # which says why the rest has no room
+                finally:
+                    os.ftruncate(descriptor, before)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise UnseenError(f"cannot write {path}: {error.strerror}") from error
+        raise UnseenError(f"cannot write {path}: {reason(error)}") from error
 
 
 def open_regular(path: Path, largest: int = LARGEST_BYTES) -> BufferedReader:

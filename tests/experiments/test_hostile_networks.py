@@ -35,6 +35,7 @@ DEEDS = {
     "raise Unspeakable": "an exception that cannot be printed",
     "os._exit(0)": "its code ended the process, with exit code 0",
     "os.kill(os.getpid(), 9)": "its process was killed",
+    "os.kill(os.getpid(), 11)": r"its code crashed \(SIGSEGV\)",
     "sys.exit(0)": "SystemExit: 0",
     "raise KeyboardInterrupt": "a worker was ended by KeyboardInterrupt",
     "raise GeneratorExit": "a worker was ended by GeneratorExit",
@@ -94,6 +95,7 @@ def test_only_a_process_that_was_killed_is_worth_another():
     assert WorkerDiedError(-9).was_killed
     assert WorkerDiedError(255).was_killed
     assert not WorkerDiedError(0).was_killed
+    assert not WorkerDiedError(-11).was_killed
 
 
 def test_in_a_worker_stdout_is_stderr(engine):

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import psutil
@@ -67,6 +68,20 @@ def test_only_its_own_page_is_answered(client, headers, status):
     assert client.get("/api/training", headers=headers).status_code == status
     posted = client.post("/api/setup", json={}, headers=headers)
     assert posted.status_code == status
+
+
+def test_a_number_beyond_all_measure_is_no_fault_of_the_server(client):
+    number = "9" * 5_000
+    for path in (f"folds/{number}/watch", f"folds/1/cells/{number}"):
+        refused(client.get(f"/api/runs/{client.run}/{path}"), 404, "as long as this")
+
+
+def test_of_two_starts_at_once_the_refused_one_leaves_no_folder(tmp_path):
+    made = [{"settings": {**TINY, "seed": seed}} for seed in (101, 102)]
+    with served_lab(tmp_path) as client, ThreadPoolExecutor(2) as pool:
+        codes = pool.map(lambda each: client.post("/api/start", json=each).status_code, made)
+        assert sorted(codes) == [200, 409]
+    assert len([*tmp_path.iterdir()]) == 1
 
 
 def test_a_link_from_elsewhere_opens_the_page_and_nothing_else(client):

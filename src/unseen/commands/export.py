@@ -74,9 +74,10 @@ def export(
             say(f"the page has room for {made.folds} of {made.folds_done} folds")
         emit(f"Page: {page}")
         return
-    from unseen.views.network_files import write_onnx, write_safetensors
+    from unseen.views.network_files import refuse_diverged, write_onnx, write_safetensors
 
     networks = exported.networks(fold, model)
+    refuse_diverged(networks)
     if safetensors is not None:
         written = write_safetensors(exported.summary, networks, safetensors)
         emit(f"Weights: {safetensors} ({len(written)} files)")

@@ -5,10 +5,12 @@ Only engines know of processes and workers. Any `concurrent.futures.Executor` ca
 
 import ctypes
 import multiprocessing
+import multiprocessing.util
 import os
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -36,6 +38,11 @@ PRELOADED = [
 
 SYMBOLS_VARIABLE = "UNSEEN_PRELOADED_SYMBOLS"  # which symbols the last of them unpacks
 
+LONGEST_TEMPORARY_FOLDER = 60  # bytes; the names of the sockets in it have some 40 more
+LEAST_ADDRESS_SPACE = 768 * 1024**2  # with less, loading torch and the symbols fails
+
+CRASHES = (signal.SIGSEGV, signal.SIGILL, signal.SIGFPE)  # faults of the code, not of the machine
+
 # of glibc's malloc.h
 M_TRIM_THRESHOLD, M_MMAP_MAX, M_ARENA_MAX = -1, -4, -8
 
@@ -49,12 +56,15 @@ class WorkerDiedError(UnseenError):
     def __init__(self, exit_code: int | None, deaths: int = 1) -> None:
         self.exit_code, self.deaths = exit_code, deaths
         # multiprocessing says 255 where it does not know
-        self.was_killed = exit_code is None or exit_code < 0 or exit_code == 255
-        super().__init__(
-            "its process was killed; is memory short?"
-            if self.was_killed
-            else f"its code ended the process, with exit code {exit_code}"
-        )
+        crashed = exit_code is not None and -exit_code in CRASHES
+        self.was_killed = not crashed and (exit_code is None or exit_code < 0 or exit_code == 255)
+        if crashed:
+            said = f"its code crashed ({signal.Signals(-(exit_code or 0)).name})"
+        elif self.was_killed:
+            said = "its process was killed; is memory short?"
+        else:
+            said = f"its code ended the process, with exit code {exit_code}"
+        super().__init__(said)
 
 
 class ConnectionLostError(WorkerDiedError):
@@ -100,6 +110,7 @@ class LocalProcesses(Engine):
 
     def __init__(self, jobs: int, symbols: str = "") -> None:
         """`symbols` are unpacked once, for all workers."""
+        refuse_low_memory_limit()
         self._can_fork = "forkserver" in multiprocessing.get_all_start_methods()
         method = "forkserver" if self._can_fork else "spawn"
         self._context: Any = multiprocessing.get_context(method)
@@ -144,6 +155,7 @@ class LocalProcesses(Engine):
     def _start_server(self) -> None:
         """Start the process that workers are forked from, unless it runs."""
         self._context.set_forkserver_preload(PRELOADED)
+        make_socket_folder()
         with working_folder_not_imported():
             resource_tracker.ensure_running()  # before, because starting it unblocks the signal
         # Ctrl-C reaches the whole process group; blocked here, it stays blocked in the server and
@@ -205,6 +217,38 @@ class LocalProcesses(Engine):
         if succeeded:
             return answer
         raise answer
+
+
+def refuse_low_memory_limit() -> None:
+    """Raise an UnseenError where a limit (ulimit -v) leaves too little to load torch."""
+    with suppress(ImportError):  # which there is on POSIX only
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+            raise UnseenError(
+                f"the memory limit is {limit / 1e6:,.0f} MB (see ulimit -v); a process that trains "
+                f"needs at least {LEAST_ADDRESS_SPACE / 1e6:,.0f} MB"
+            )
+
+
+def make_socket_folder() -> None:
+    """Have multiprocessing make its folder of sockets, whose paths may have about 100 characters.
+
+    Where the folder of temporary files has too long a path, as on clusters, it is in /tmp.
+    """
+    before = tempfile.tempdir
+    if len(os.fsencode(tempfile.gettempdir())) > LONGEST_TEMPORARY_FOLDER:
+        tempfile.tempdir = "/tmp"
+    try:
+        multiprocessing.util.get_temp_dir()
+    except OSError as error:
+        raise UnseenError(
+            f"cannot make a folder in {tempfile.gettempdir()}: {error.strerror}; set TMPDIR to a "
+            f"folder whose path has at most {LONGEST_TEMPORARY_FOLDER} characters"
+        ) from error
+    finally:
+        tempfile.tempdir = before
 
 
 @contextmanager

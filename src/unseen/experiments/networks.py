@@ -52,9 +52,17 @@ def load_network(
     height, width = posed.bank.test.images.shape[1:]
     network = RescaledOutput(find_network(model).build(length, height, length * width))
     try:
-        network.load_state_dict(safetensors.torch.load(weights))
+        saved = safetensors.torch.load(weights)
+        expected = network.state_dict()
+        network.load_state_dict(saved)
     except (RuntimeError, safetensors.SafetensorError) as error:
         raise UnseenError(
             f"the weights of fold {fold} do not fit {model}; run the fold again"
         ) from error
+    for name, tensor in saved.items():  # which torch would cast without a word
+        if tensor.dtype != expected[name].dtype:
+            raise UnseenError(
+                f"the weights of fold {fold} do not fit {model}: {name} is {tensor.dtype}, not "
+                f"{expected[name].dtype}; run the fold again"
+            )
     return laid_out_for_speed(network.eval())

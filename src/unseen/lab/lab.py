@@ -43,7 +43,7 @@ class Lab:
         self.trainings = Trainings(runs_dir)
         self.networks, self.speed = Networks(offer.model), Speed()
         self.films = Films(self.open_setup)
-        self.closing = False
+        self.closing, self.starting = False, asyncio.Lock()
         # one thread for what is asked often, one for what takes seconds
         self._quick, self._slow = (ThreadPoolExecutor(1) for _ in range(2))
         self._background: set[asyncio.Task[Any]] = set()

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from unseen.lab.answers import error_response
 
 LARGEST_BODY_BYTES = 5_000_000
+LONGEST_PATH = 1_000  # characters; the name of a run has at most 255
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -64,6 +65,8 @@ class Door:
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Why a request is refused; None if it is not."""
         headers = Headers(scope=scope)
+        if len(scope["path"]) > LONGEST_PATH:
+            return 404, "There is nothing at an address as long as this."
         if not self.knows_host(headers.get("host", "")):
             return 403, "This address is not the lab's; open the one that unseen lab has printed."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")

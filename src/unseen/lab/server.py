@@ -107,10 +107,11 @@ async def start(request: Request) -> Response:
     is_number = isinstance(guess, int | float) and not isinstance(guess, bool)
     if guess is not None and not (is_number and 0 <= guess <= 1):
         raise UnseenError("a guess is a share from 0 to 1")
-    lab.trainings.refuse_if_busy()
-    chosen = await lab.quick(lab.offer.setup, document)
-    await lab.quick(lab.record, chosen.experiment, guess)
-    training = await lab.trainings.start(chosen.experiment, chosen.fold)
+    async with lab.starting:  # of two at once, the second is refused before it leaves a folder
+        lab.trainings.refuse_if_busy()
+        chosen = await lab.quick(lab.offer.setup, document)
+        await lab.quick(lab.record, chosen.experiment, guess)
+        training = await lab.trainings.start(chosen.experiment, chosen.fold)
     return json_response(training.to_json())
 
 

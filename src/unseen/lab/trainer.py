@@ -40,11 +40,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which is for the server to answer
     tasks: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
-    with TrainingProcess(1, "mnist") as engine:
-        try:
-            engine.submit(int).result()  # loads torch and the digits, which takes seconds
-        except UnseenError as error:
-            _fail(f"Training could not start: {error}")
+    try:
+        engine = TrainingProcess(1, "mnist")
+        engine.submit(int).result()  # loads torch and the digits, which takes seconds
+    except UnseenError as error:
+        _fail(f"Training could not start: {error}")
+    with engine:
         _tell({"event": "Ready"})
         while True:
             _train(json.loads(tasks.get()), engine)

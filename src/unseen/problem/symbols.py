@@ -19,6 +19,7 @@ from unseen.parts import Registry, part_sha256
 from unseen.problem.idx import LARGEST_FILE_BYTES, IdxFile, open_idx
 
 # of the raw bytes: another gzip of the same file is still the same file
+LARGEST_SIDE = 256  # pixels: larger pictures take gigabytes once they are side by side
 MNIST_SHA256 = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
@@ -191,6 +192,11 @@ def _check_headers(files: Mapping[str, IdxFile]) -> None:
             raise UnseenError(
                 f"{file.path} has {file.shape[0]:,} images, but "
                 f"{labels.path} has {labels.shape[0]:,} labels"
+            )
+        if max(file.shape[1:]) > LARGEST_SIDE:
+            raise UnseenError(
+                f"{file.path} has images of {file.shape[1]:,} × {file.shape[2]:,} pixels; the most "
+                f"is {LARGEST_SIDE} × {LARGEST_SIDE}"
             )
     train, test = images.values()
     if train.shape[1:] != test.shape[1:]:

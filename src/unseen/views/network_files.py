@@ -62,6 +62,16 @@ class MedianOfNetworks(nn.Module):
         return (ordered[middle] + ordered[-1 - middle]) / 2
 
 
+def refuse_diverged(networks: Mapping[int, RescaledOutput]) -> None:
+    """Raise an UnseenError if a network has weights that are NaN or infinite."""
+    for fold, network in networks.items():
+        if not all(bool(torch.isfinite(each).all()) for each in saved_weights(network).values()):
+            raise UnseenError(
+                f"the network of fold {fold} diverged: its weights are not finite, so nothing is "
+                "written; --fold names another"
+            )
+
+
 def write_onnx(
     networks: Mapping[int, RescaledOutput], pictures: NDArray[np.uint8], path: Path
 ) -> OnnxFile:
