@@ -31,7 +31,7 @@ from unseen.views.report import page_environment
 from unseen.views.tables import format_measure
 from unseen.views.words import format_count, format_ends, format_percent
 
-SHOWN = ("rounded", "within_one", "test_mse")  # columns of the table
+SHOWN = ("rounded", "seen_rounded", "within_one", "test_mse")  # columns of the table
 RIGHT = "unseen, right by rounding, %"
 FIGURE = "study"
 SETTLED = (
