@@ -265,7 +265,7 @@ def odd_picture(world: World, rng: random.Random) -> str:
         sys.stdin = io.StringIO("\n".join([*lines, str(whole)]))
         asked = ["-"]
     form = rng.choice(([], ["--json"], ["--csv"], ["--show"]))
-    run = str(Path(__file__).parent / "data/format-1/fast-d9ea9a387d11")
+    run = str(Path(__file__).parent / "data/runs/fast-d9ea9a387d11")
     _, said = run_command("predict", run, *asked, *form, runs=folder, codes=(0, 1))
     if str(whole) not in said:
         raise BrokenError(f"the whole picture has no answer: {said}"[:500])

@@ -24,7 +24,7 @@ from unseen.problem.samples import render_pictures
 from unseen.problem.symbols import load_symbols
 from unseen.views.network_files import write_onnx
 
-RUN = Path(__file__).parent / "data/format-1/fast-d9ea9a387d11"  # two folds, hardly trained
+RUN = Path(__file__).parent / "data/runs/fast-d9ea9a387d11"  # two folds, hardly trained
 SMALL = ["--samples", "3", "--test-samples", "2"]
 
 

@@ -24,7 +24,7 @@ from unseen.problem.ink import PictureError, find_lines, has_dark_ink, label_pie
 from unseen.problem.pictures import MOST_PIXELS, SymbolShape, prepare, read_picture
 from unseen.problem.symbols import load_symbols
 
-RUN = Path(__file__).parent / "data/format-1/fast-d9ea9a387d11"  # two folds, hardly trained
+RUN = Path(__file__).parent / "data/runs/fast-d9ea9a387d11"  # two folds, hardly trained
 PAIR = SymbolShape(length=2, height=28, width=28, is_mnist_like=True)
 BANK = load_symbols("mnist")
 

@@ -1,4 +1,4 @@
-"""Run folders outlive versions: of an earlier one they are read, of a later one left alone."""
+"""Run folders outlive versions: those of another one are left alone, and named."""
 
 import hashlib
 import json
@@ -10,24 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
 
-import unseen as library
 from unseen.cli import command
 from unseen.experiments.records import FORMAT, OtherVersionError
 from unseen.files import as_json, sha256
-from unseen.learning.metrics import METRICS
-
-FORMAT_1 = Path(__file__).parent / "data/format-1"  # written by version 0.1.0
-FIRST = ["fast", "--model", "lenet5-strided", "--loss", "mse"]  # as the preset was then
-FAST = [*FIRST, "--samples", "6", "--test-samples", "4", "--batch-size", "32"]
-WATCHED = [*FIRST, "--epochs", "2", "--watched-samples", "50", "--samples", "2"]
-WATCHED += ["--test-samples", "4"]
-
-
-@pytest.fixture
-def earlier(tmp_path: Path) -> Path:
-    """A runs folder as version 0.1.0 left it."""
-    shutil.copytree(FORMAT_1, tmp_path / "runs")
-    return tmp_path / "runs"
 
 
 def content_of(folder: Path) -> dict[str, str]:
@@ -37,47 +22,6 @@ def content_of(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def test_runs_of_the_first_version_are_read(earlier: Path):
-    run = library.load("fast-d9ea9a387d11", earlier)
-    assert [result.fold for result in run.results] == [1, 2]
-    assert run.damages == []
-    recorded = json.loads((run.folder.path / "folds/01/result.json").read_bytes())["result"]
-    assert run.results[0].measures == {
-        name: recorded.get(name, recorded["quadrants"]["seen_test"]["rounded"]) for name in METRICS
-    }
-    assert run.summary.error_parts is not None
-    assert run.predict(run.evidence.posed.bank.test.images[:2].reshape(1, 28, 56)).shape == (1,)
-    baseline = library.load("mean", earlier)
-    assert baseline.results[0].fold == 3
-
-
-def test_the_learning_curve_of_the_first_version_is_read(earlier: Path):
-    curve = library.load("fast-209ca354b2e2", earlier).measurements(1)
-    assert [point.epochs for point in curve] == [1, 2]
-    assert curve[0].unseen == {
-        "rounded": 0.0,
-        "mse": pytest.approx(20.776, abs=1e-3),
-        "mean_error": pytest.approx(-1.789, abs=1e-3),
-    }
-
-
-@pytest.mark.parametrize("options", [[*FAST, "--folds", "1-2"], [*WATCHED, "--folds", "1"]])
-def test_a_finished_run_of_the_first_version_is_not_run_again(earlier: Path, options):
-    before = content_of(earlier)
-    again = unseen("run", *options, "--no-report", "--json", cwd=earlier.parent)
-    assert again.returncode == 0, again.stderr
-    assert json.loads(again.stdout)["folds"]
-    after = content_of(earlier)
-    assert {name: after[name] for name in before} == before
-    assert after.keys() - before.keys() <= {name for name in after if name.endswith("lock")}
-
-
-def test_a_run_of_the_first_version_goes_on(earlier: Path):
-    document = run_json(*FAST, "--folds", "1-3", "--no-report", cwd=earlier.parent)
-    assert [fold["fold"] for fold in document["folds"]] == [1, 2, 3]
-    assert document["run"] == "runs/fast-d9ea9a387d11"
 
 
 def sealed(record: dict) -> bytes:

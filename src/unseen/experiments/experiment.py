@@ -106,27 +106,23 @@ def setting_value(experiment: Experiment, name: str) -> Any:
     raise unknown("setting", name, SETTINGS)
 
 
-def fingerprint(experiment: Experiment, *, earlier: bool = False) -> str:
+def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
-    A folder of symbols and a model's file count by what they hold, not by where they are. A setting
-    at its first default does not count, so that neither a new setting nor another default moves
-    earlier runs. `earlier` gives the fingerprint of version 0.1, where the samples measured on the
-    way counted.
+    Symbols, a model's file and parts of one's own count by what they hold, not by where they are:
+    by these sums, or by those of now. A setting at its first default does not count, so that
+    neither a new setting nor another default moves earlier runs.
     """
-    sums = content_sums(experiment)
-    model = _model_words(experiment, sums)[-1]
-    return _fingerprint(experiment, sums, model, RESULTS_VERSION, earlier=earlier)
-
-
-def known_fingerprints(experiment: Experiment, sums: Mapping[str, str]) -> set[str]:
-    """Every fingerprint that an experiment has had, in all versions."""
-    return {
-        _fingerprint(experiment, sums, model, results_version, earlier=earlier)
-        for model in _model_words(experiment, sums)
-        for results_version in range(1, RESULTS_VERSION + 1)
-        for earlier in (True, False)
-    }
+    sums = content_sums(experiment) if sums is None else sums
+    settings = _counted(experiment)
+    settings["problem"]["symbols"] = sums["symbols"]
+    settings["training"]["model"] = _model_words(experiment, sums)
+    if experiment.training.precision == "bf16":
+        settings["training"]["precision"] = BF16
+    settings["results_version"] = RESULTS_VERSION
+    if added := {kind: sums[kind] for kind in added_parts(experiment) if kind != "symbols"}:
+        settings["added parts"] = added
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def content_sums(experiment: Experiment) -> dict[str, str]:
@@ -152,45 +148,26 @@ def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
     return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
 
 
-def _model_words(experiment: Experiment, sums: Mapping[str, str]) -> list[str]:
-    """What a fingerprint counts as the model, in its first revision and up to the present one."""
+def _model_words(experiment: Experiment, sums: Mapping[str, str]) -> str:
+    """What a fingerprint counts as the model: what a file holds, or a name and its revision."""
     from unseen.learning.baselines import BASELINES
     from unseen.learning.models import MODELS, is_own
 
     model = experiment.training.model
     if is_own(model):
-        return [f"{sums['model']}:{model.rpartition(':')[2]}"]
+        return f"{sums['model']}:{model.rpartition(':')[2]}"
     known = MODELS[model] if model in MODELS else BASELINES[model]
-    return [model, *(f"{model}, revision {number}" for number in range(2, known.revision + 1))]
+    return f"{model}, revision {known.revision}" if known.revision > 1 else model
 
 
-def _fingerprint(
-    experiment: Experiment,
-    sums: Mapping[str, str],
-    model: str,
-    results_version: int,
-    *,
-    earlier: bool,
-) -> str:
-    settings = _counted(experiment, {"name"} if earlier else NOT_COUNTED)
-    settings["problem"]["symbols"] = sums["symbols"]
-    settings["training"]["model"] = model
-    if experiment.training.precision == "bf16":
-        settings["training"]["precision"] = BF16
-    settings["results_version"] = results_version
-    if added := {kind: sums[kind] for kind in added_parts(experiment) if kind != "symbols"}:
-        settings["added parts"] = added
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def _counted(part: BaseModel, uncounted: set[str]) -> dict[str, Any]:
+def _counted(part: BaseModel) -> dict[str, Any]:
     """The settings that a fingerprint counts, as JSON."""
     counted: dict[str, Any] = {}
     for name, info in type(part).model_fields.items():
         value = getattr(part, name)
         if isinstance(value, BaseModel):
-            counted[name] = _counted(value, uncounted)
-        elif name in uncounted:
+            counted[name] = _counted(value)
+        elif name in NOT_COUNTED:
             continue
         elif name in COUNTED or value != FIRST_DEFAULTS.get(name, info.default):
             counted[name] = value

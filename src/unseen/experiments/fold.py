@@ -80,12 +80,8 @@ class FoldArrays:
 
 
 def known_measures(result: FoldResult) -> dict[str, float]:
-    """Every registered metric of a fold, in their order; NaN where it was not measured.
-
-    Earlier results have the accuracy on seen combinations among their quadrants only.
-    """
-    earlier = {"seen_rounded": result.quadrants.get("seen_test", {}).get("rounded", math.nan)}
-    return {name: result.measures.get(name, earlier.get(name, math.nan)) for name in METRICS}
+    """Every registered metric of a fold, in their order; NaN where it was not measured."""
+    return {name: result.measures.get(name, math.nan) for name in METRICS}
 
 
 def with_every_metric(result: FoldResult, arrays: Callable[[], FoldArrays]) -> FoldResult:

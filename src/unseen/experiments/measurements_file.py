@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.errors import UnseenError
 from unseen.experiments.measuring import Measurement
 from unseen.files import (
     LARGEST_JSON_BYTES,
@@ -13,7 +12,6 @@ from unseen.files import (
     append_line,
     parse_json,
     read_file,
-    read_json,
     remove,
     write_whole,
 )
@@ -31,10 +29,8 @@ class MeasurementsFile:
             content = read_file(self.path, LARGEST_JSON_BYTES)
         except DamagedFileError:
             return []
-        if content is None:
-            return _curve_of_version_0_1(self.path.with_name("result.json"))
         found = []
-        for line in content.splitlines():
+        for line in (content or b"").splitlines():
             # one may be still being written, or have been cut by a power failure
             with suppress(ValueError):
                 found.append(Measurement.from_json(parse_json(line)))
@@ -62,24 +58,3 @@ class MeasurementsFile:
 
 def _as_line(measurement: Measurement) -> bytes:
     return json.dumps(measurement.to_json(), separators=(",", ":")).encode() + b"\n"
-
-
-def _curve_of_version_0_1(result: Path) -> list[Measurement]:
-    """The learning curve that version 0.1 kept in a fold's result."""
-    try:
-        return [
-            Measurement.from_json(
-                {
-                    "epochs": epoch,
-                    "seconds": None,
-                    "seen": {"mse": point["seen_mse"], "mean_error": point["seen_mean_error"]},
-                    "unseen": {
-                        name: point[f"unseen_{name}"] for name in ("rounded", "mse", "mean_error")
-                    },
-                    **{name: [] for name in ("combinations", "right", "samples", "mean")},
-                }
-            )
-            for epoch, point in enumerate(read_json(result)["result"].get("curve", ()), start=1)
-        ]
-    except (ValueError, LookupError, TypeError, AttributeError, UnseenError):
-        return []

@@ -11,7 +11,7 @@ from unseen.errors import UnseenError
 from unseen.experiments.environment import version
 from unseen.files import DamagedFileError, as_json, read_json, sha256
 
-FORMAT = 2  # of the records; 1 is version 0.1's, which had no number
+FORMAT = 2  # of the records
 
 
 class OtherVersionError(UnseenError):
@@ -31,36 +31,24 @@ def sealed(record: dict[str, Any]) -> bytes:
     return as_json(record | {"sha256": sha256(as_json(record))})
 
 
-def read_record(path: Path, *, format_1_is_sealed: bool = True) -> dict[str, Any] | None:
+def read_record(path: Path) -> dict[str, Any] | None:
     """A record as it was sealed; damaged where it is none, or where its hash is wrong.
 
-    One of a later format is refused however it is sealed; one of no format that there ever was,
-    only if its seal is right.
+    One of another format is refused however it is sealed.
     """
     if (record := read_json(path)) is None:
         return None
     if not isinstance(record, dict):
         raise DamagedFileError(path, "it is no record")
-    if isinstance(number := record.get("format"), int) and number > FORMAT:
+    if isinstance(number := record.get("format"), int) and number != FORMAT:
         raise OtherVersionError(path, made_by(record))
-    is_sealed = format_1_is_sealed or "format" in record
-    if is_sealed and record.pop("sha256", None) != sha256(as_json(record)):
+    if record.pop("sha256", None) != sha256(as_json(record)):
         raise DamagedFileError(path)
-    if record.get("format", 1) not in (1, FORMAT):
+    if record.get("format") != FORMAT:
         raise OtherVersionError(path, made_by(record))
     return record
 
 
 def made_by(record: dict[str, Any], otherwise: str = "of unknown version") -> str:
     """The version that made a record, with its format."""
-    return f"{record.get('unseen') or otherwise} (format {record.get('format', 1)})"
-
-
-def upgraded(record: dict[str, Any]) -> dict[str, Any]:
-    """The result of a record; one of format 1 had each measure as a field of its own."""
-    result: dict[str, Any] = dict(record["result"])
-    if "format" not in record:
-        result.pop("curve", None)
-        names = ("test_mse", "train_mse", "rounded", "floor_or_ceiling", "within_one")
-        result["measures"] = {name: result.pop(name) for name in names}
-    return result
+    return f"{record.get('unseen') or otherwise} (format {record.get('format', 'unknown')})"

@@ -24,7 +24,6 @@ from unseen.experiments.experiment import (
     added_parts,
     content_sums,
     fingerprint,
-    known_fingerprints,
 )
 from unseen.experiments.fold import FoldResult
 from unseen.experiments.fold_checks import check_result, check_unseen, check_weights
@@ -34,7 +33,6 @@ from unseen.experiments.records import (
     made_by,
     read_record,
     sealed,
-    upgraded,
 )
 from unseen.files import (
     LARGEST_JSON_BYTES,
@@ -67,9 +65,6 @@ class RunFolder(FoldFiles):
     @classmethod
     def of(cls, experiment: Experiment, runs_dir: Path) -> "RunFolder":
         """The folder that belongs to an experiment, there or not."""
-        earlier = runs_dir / f"{experiment.name}-{fingerprint(experiment, earlier=True)}"
-        if os.path.exists(earlier):
-            return cls(earlier)
         return cls(runs_dir / f"{experiment.name}-{fingerprint(experiment)}")
 
     def create(self, experiment: Experiment) -> Path | None:
@@ -126,7 +121,7 @@ class RunFolder(FoldFiles):
         return next(iter(self.names()), self.path.absolute().name)
 
     def recorded_symbols(self) -> str | None:
-        """The hash of the symbols that it was run with; older versions recorded none."""
+        """The hash of the symbols that it was run with; None if that is not known."""
         return self.environment().get(SYMBOLS_SUM)
 
     def _record_environment(self, experiment: Experiment) -> None:
@@ -139,8 +134,8 @@ class RunFolder(FoldFiles):
     def experiment(self) -> Experiment:
         """The experiment as it was recorded; damaged if it is not what the folder is named for."""
         path = self._experiment_file
-        record = read_record(path, format_1_is_sealed=False) or {}
-        settings = record.get("experiment", record)
+        record = read_record(path) or {}
+        settings = record.get("experiment")
         if not (isinstance(settings, dict) and {"name", "problem", "training"} <= settings.keys()):
             fault = "it has no settings"
         else:
@@ -174,10 +169,10 @@ class RunFolder(FoldFiles):
             return True
         sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
         sums |= {"model": ""} | self.recorded_sums() | {"symbols": symbols}
-        return name == experiment.name and ending in known_fingerprints(experiment, sums)
+        return name == experiment.name and ending == fingerprint(experiment, sums)
 
     def recorded_sums(self) -> dict[str, str]:
-        """What symbols and parts held when the run began, by kind; older versions say less."""
+        """What symbols and parts held when the run began, by kind; {} if not known."""
         recorded = self.environment()
         return {kind: recorded[name] for kind, name in SUMS.items() if recorded.get(name)}
 
@@ -257,7 +252,7 @@ class RunFolder(FoldFiles):
         if (record := read_record(path)) is None:
             return None
         try:
-            result = FoldResult.model_validate(upgraded(record))
+            result = FoldResult.model_validate(record["result"])
         except (ValueError, LookupError, TypeError, AttributeError, UnseenError) as error:
             raise self._other_version(path, record) from error
         if result.fold != fold:

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unseen.learning.models import ALPHABET
 from unseen.learning.rules import (
     ONCE_MORE,
     QUICK,
@@ -73,7 +72,6 @@ class LatentSymbols(nn.Module):
         self.register_buffer("counts", torch.full(shape, 1e-6))
         self.register_buffer("rule", torch.zeros(shape))
         self.register_buffer("is_explained", torch.zeros(()))
-        self.register_load_state_dict_pre_hook(_take_saved_alphabet)  # type: ignore[no-untyped-call]
 
     def forward(self, pictures: Tensor) -> Tensor:
         likeliest = self._combinations(self._symbols(pictures)).argmax(dim=1)
@@ -237,22 +235,6 @@ class LatentSymbols(nn.Module):
         usual = self.counts.square().sum() / self.counts.sum()
         squares = (self.counts / (DOUBTFUL * usual)).square()
         return squares / (squares + 1)
-
-
-def _take_saved_alphabet(
-    network: LatentSymbols, saved: dict[str, Tensor], prefix: str, *_: object
-) -> None:
-    """Shrink a network to the smaller alphabet, which all had before, if what is loaded has it."""
-    values = saved.get(f"{prefix}values")  # of a damaged file, anything
-    if network.alphabet == ALPHABET or getattr(values, "shape", None) != (ALPHABET,):
-        return
-    kept, network.alphabet = slice(ALPHABET), ALPHABET
-    last = [*network.encoder.modules()][-1]
-    for of_symbols in (network.values, *last.parameters()):
-        of_symbols.data = of_symbols.data[kept]
-    for table in (network.counts, network.rule):
-        table.data = table.data[(kept,) * network.length].contiguous()
-    network.table.data = network.table.data[: network.rule.numel()]
 
 
 def _reading_order(length: int, views: int) -> Tensor:
