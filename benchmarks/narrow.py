@@ -1,8 +1,8 @@
 """The authors' network with a quarter of its channels and units: to compare precisions in minutes.
 
     for seed in 0 1 2; do for precision in fp32 bf16; do
-      unseen run paper --model benchmarks/narrow.py:Narrow --development --folds 1-2 --samples 300 \
-        --epochs 8 --schedule one-cycle --precision $precision --seed $seed
+      unseen run paper --model benchmarks/narrow.py:Narrow --development --folds 1-2 --samples 600 \
+        --epochs 15 --schedule one-cycle --precision $precision --seed $seed
     done; done
 """
 

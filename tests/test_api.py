@@ -276,6 +276,7 @@ def test_the_same_pictures_get_the_same_answers_in_whatever_form_they_are(ran):
         "integers": grey.astype(np.int64),
         "a list": [*grey],
         "pictures": [Image.fromarray(each) for each in grey],
+        "float pictures": [Image.fromarray(each) for each in tensors.squeeze(1).numpy()],
         "colour": [Image.fromarray(each).convert("RGB") for each in grey],
     }
     for what, pictures in same.items():
@@ -284,7 +285,10 @@ def test_the_same_pictures_get_the_same_answers_in_whatever_form_they_are(ran):
     assert run.predict(Image.fromarray(grey[0])) == pytest.approx(answers[:1], abs=1e-3)
     ink = grey > 128
     assert run.predict(ink) == pytest.approx(run.predict(255 * ink.astype(np.uint8)), abs=1e-3)
-    for doubtful in (ink.astype(np.uint8), grey / 85, grey / 128 - 1, 2 * grey.astype(np.int64)):
+    halves = np.concatenate([grey[:20].astype(np.float32), tensors.squeeze(1).numpy()[20:]])
+    mixed = [grey[0], tensors[1, 0].numpy()]
+    doubtfuls = (ink.astype(np.uint8), grey / 85, grey / 128 - 1, 2 * grey.astype(np.int64))
+    for doubtful in (*doubtfuls, halves, mixed):
         with pytest.raises(
             UnseenError, match="grey values from 0 to 255, or as floats from 0 to 1"
         ):

@@ -111,6 +111,18 @@ PAIRS = {
     "an attribute set later": [
         f"class part(nn.Module):\n hidden = 4\npart.hidden = {k}" for k in (4, 128)
     ],
+    "a function that is cached": [
+        f"@functools.cache\ndef inner(d): return d * {k}\ndef part(d): return inner(d)"
+        for k in (1, 5)
+    ],
+    "a function of the first argument's type": [
+        f"@functools.singledispatch\ndef inner(d): return d * {k}\ndef part(d): return inner(d)"
+        for k in (1, 5)
+    ],
+    "an attribute of a function": [f"def part(d): return d * part.k\npart.k = {k}" for k in (1, 5)],
+    "a part of one tensor": [
+        f"k = torch.arange(20.0)[{at}]\ndef part(d): return k[d]" for at in (":10", "10:")
+    ],
     "a class within a function": [
         f"def part(*a):\n class Net(nn.Module):\n  hidden = {k}\n return Net()" for k in (4, 128)
     ],
@@ -140,6 +152,16 @@ def test_a_value_of_a_module_of_ones_own_counts(tmp_path: Path, monkeypatch):
     namespace["my_settings"].k = 5
     assert content_sha256(namespace["part"]) != before
     sys.modules.pop("my_settings")
+
+
+def test_a_module_that_is_imported_within_a_function_counts(tmp_path: Path, monkeypatch):
+    (tmp_path / "my_own.py").write_text("k = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    part = cell("def part(d):\n import my_own\n return d * my_own.k")["part"]
+    before = content_sha256(part)
+    sys.modules["my_own"].k = 5
+    assert content_sha256(part) != before
+    sys.modules.pop("my_own")
 
 
 def test_comments_and_layout_do_not_count():
@@ -176,6 +198,12 @@ def test_the_same_file_has_the_same_sum_in_another_process(tmp_path: Path):
         "import threading\nlock = threading.Lock()\ndef part(d): return lock",
         "turns = iter([1, 2])\ndef part(d): return next(turns)",
         "def counted():\n yield 1\nit = counted()\ndef part(d): return next(it)",
+        "def part(d): return np.random.permutation(19)[d]",
+        "def part(d): return eval('d * k')",
+        "import os\ndef part(d): return d * int(os.environ['K'])",
+        "k = []\nfor _ in range(3_000): k = [k]\ndef part(d): return k",
+        "k = torch.eye(3).to_sparse()\ndef part(d): return k",
+        "def part(d):\n import nowhere_to_be_found\n return d",
     ],
 )
 def test_what_changes_as_it_is_used_cannot_be_told(source):

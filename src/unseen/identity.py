@@ -8,8 +8,10 @@ matter. Where a value cannot be told, such as an open file or a random generator
 """
 
 import copyreg
+import dis
 import functools
 import hashlib
+import importlib
 import site
 import sys
 import sysconfig
@@ -20,6 +22,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
+# By these code can reach what it does not name, or what another process does not have.
+HIDING = {
+    *("eval", "exec", "globals", "__import__", "import_module", "environ", "getenv"),
+}
+GENERATORS = {"default_rng", "Generator", "RandomState", "SeedSequence"}  # which are seeded
 # Of a class, names that the interpreter adds: they say nothing of what it does.
 ADDED_TO_CLASSES = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__"),
@@ -43,7 +50,12 @@ class CannotTellError(Exception):
 def content_sha256(part: Any) -> str:
     """The sum of what a part does; a CannotTellError names the value that has none."""
     reader = _Reader(_top_package(part))
-    reader.read(part)
+    try:
+        reader.read(part)
+    except CannotTellError:
+        raise
+    except Exception as error:  # nested without end, or of a kind that refuses to be read
+        raise CannotTellError(f"something that cannot be read ({type(error).__name__})") from error
     return reader.sum.hexdigest()
 
 
@@ -125,18 +137,36 @@ class _Reader:
         self.read_all(
             "bound", function.__defaults__, function.__kwdefaults__, function.__closure__ or ()
         )
-        for name in sorted(_names(function.__code__)):
-            if name in function.__globals__:
-                self.note("global", name)
-                self.read_global(function.__globals__[name], _names(function.__code__))
+        attributes = {name: each for name, each in vars(function).items() if name != "__wrapped__"}
+        self.read_all("attributes", *_flat(attributes))
+        names = _names(function.__code__)
+        if hidden := sorted(names & HIDING):
+            raise CannotTellError(f"something by way of {hidden[0]}")
+        for name in sorted(names & function.__globals__.keys()):
+            self.note("global", name)
+            self.read_global(function.__globals__[name], names)
+        for name in sorted(_imports(function.__code__)):
+            try:
+                module = importlib.import_module(name)
+            except Exception as error:
+                raise CannotTellError(f"the module {name}, which cannot be imported") from error
+            self.note("import", name)
+            self.read_global(module, names)
 
     def read_global(self, value: Any, names: set[str]) -> None:
         """A global; of a module of somebody's own, also what the code may take from it."""
+        if isinstance(value, types.ModuleType):
+            if value.__name__ == "random" or (
+                value.__name__ == "numpy" and "random" in names and not names & GENERATORS
+            ):
+                raise CannotTellError(f"{value.__name__}'s random numbers, which have no seed here")
+            if id(value) in self.numbers:
+                return
         self.read(value)
         if isinstance(value, types.ModuleType) and not self.is_library(value):
             for name in sorted(names & vars(value).keys()):
                 self.note("of the module", name)
-                self.read(vars(value)[name])
+                self.read_global(vars(value)[name], names)
 
     def read_code(self, code: types.CodeType) -> None:
         self.note("code", code.co_code.hex(), repr(code.co_flags), repr(code.co_argcount))
@@ -158,7 +188,7 @@ class _Reader:
         if kind in ("torch.Tensor", "torch.nn.parameter.Parameter"):
             value = value.detach().cpu().contiguous()
             self.note(kind, str(value.dtype), str(tuple(value.shape)))
-            self.sum.update(bytes(value.untyped_storage()))
+            self.sum.update(bytes(value.clone().untyped_storage()))  # of a view, its part alone
             return
         if kind == "numpy.ndarray" and value.dtype != object:
             self.note(kind, str(value.dtype), str(value.shape))
@@ -170,8 +200,10 @@ class _Reader:
             parts = value.__reduce_ex__(4)
         except Exception as error:
             raise CannotTellError(f"a {type(value).__name__}") from error
-        if isinstance(parts, str):
-            self.note("global", parts)
+        if isinstance(parts, str):  # as it is pickled: a name, which says nothing of what it does
+            if (wrapped := getattr(value, "__wrapped__", None)) is None:
+                raise CannotTellError(f"{kind} {parts}")
+            self.read_all("wrapped", type(value).__name__, wrapped)
             return
         make, arguments, *rest = parts
         self.note("object")
@@ -213,6 +245,14 @@ def _names(code: types.CodeType) -> set[str]:
     """The names that code reads from outside, those of functions within it among them."""
     within = (_names(each) for each in code.co_consts if isinstance(each, types.CodeType))
     return {*code.co_names}.union(*within)
+
+
+def _imports(code: types.CodeType) -> set[str]:
+    """The modules that code imports when it runs, code within it among it."""
+    within = (_imports(each) for each in code.co_consts if isinstance(each, types.CodeType))
+    steps = dis.get_instructions(code)
+    own = {str(step.argval) for step in steps if step.opname == "IMPORT_NAME"}
+    return own.union(*within)
 
 
 def _cell_contents(cell: types.CellType) -> tuple[Any, ...]:

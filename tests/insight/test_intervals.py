@@ -46,6 +46,19 @@ def test_an_interval_covers_the_truth_in_92_percent_at_every_size(level, dominat
         assert covered / repeats >= 0.92, f"{folds} folds of {seeds} seeds: {covered / repeats}"
 
 
+@pytest.mark.parametrize(("level", "size"), [(0.02, 5), (0.98, 5), (0.995, 20), (0.5, 2)])
+def test_an_interval_covers_the_mean_of_accuracies_that_crowd_at_an_end(level, size):
+    """Beta distributions: most folds have all right, and a few have much less."""
+    for folds, seeds in ((1, 3), (3, 1), (5, 1), (3, 3), (10, 1)):
+        rng = np.random.default_rng(folds * 100 + seeds)
+        covered = 0
+        for _ in range(REPEATS):
+            values = rng.beta(level * size, (1 - level) * size, (folds, seeds))
+            found = mean_interval([*values], share=True)
+            covered += found.low <= level <= found.high
+        assert covered / REPEATS >= 0.92, f"{folds} folds of {seeds} seeds: {covered / REPEATS}"
+
+
 @pytest.mark.parametrize("levels", [(0.99, 0.97), (0.97, 0.01), (0.55, 0.5)])
 @pytest.mark.parametrize("dominating", SPREADS)
 def test_the_interval_of_a_difference_covers_it_in_92_percent(levels, dominating):

@@ -104,6 +104,9 @@ def test_all_of_a_network_has_to_be_in_its_file(tmp_path):
     (tmp_path / "helper.py").write_text("")
     with pytest.raises(UnseenError, match="imports 'helper' from beside it; put all"):
         check(write(tmp_path, "import helper\n" + GOOD))
+    found = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport helper\n"
+    with pytest.raises(UnseenError, match="imports 'helper' from beside it; put all"):
+        check(write(tmp_path, found + GOOD))
 
 
 def test_a_file_without_a_class_asks_for_one_that_it_defines(tmp_path):

@@ -251,9 +251,15 @@ def test_python_takes_one_fold_or_several():
     assert find_split([[(3, 8)], [(8, 3)]]) == (LISTED, (((3, 8),), ((8, 3),)))
     assert find_split([[[3, "+", 8]]]) == (LISTED, (((3, SIGN_LABELS["+"], 8),),))
     assert find_split(np.asarray([[3, 8], [8, 3]])) == (LISTED, (((3, 8), (8, 3)),))
-    for wrong in ([], [[]], [[(3, 8)], []], [[(3, 8)], (8, 3)], [3, 8], 7):
+    floats, empty = [[(3.7, 8)]], [[(3, 8)], [()]]
+    for wrong in ([], [[]], [[(3, 8)], []], [[(3, 8)], (8, 3)], [3, 8], 7, floats, empty):
         with pytest.raises(UnseenError, match=r"list|split"):
             find_split(wrong)
+
+
+def test_the_same_fold_twice_is_no_second_fold():
+    with pytest.raises(UnseenError, match="has fold 1 again, as fold 3"):
+        split_folds(LISTED, table(), 0, None, (((3, 8),), ((8, 3),), ((3, 8),)))
 
 
 def test_a_splitter_of_scikit_learn_makes_folds():
@@ -264,6 +270,8 @@ def test_a_splitter_of_scikit_learn_makes_folds():
     assert [len(fold) for fold in folds] == [50, 50]
     assert {first for first, _ in folds[1]} == {5, 6, 7, 8, 9}
     shuffled = folds_of(model_selection.KFold(4, shuffle=True, random_state=0))
+    with pytest.raises(UnseenError, match="the splitter makes no folds"):
+        folds_of(model_selection.GroupKFold(5))
     assert sorted(each for fold in shuffled for each in fold) == [
         *map(tuple, table().digits.tolist())
     ]

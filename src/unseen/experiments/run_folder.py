@@ -145,8 +145,10 @@ class RunFolder(FoldFiles):
             except (UnseenError, ValueError, TypeError) as error:
                 if record.get("unseen") != version("unseen"):
                     raise self._other_version(path, record) from error
-                hint = ": register it first" if str(error).startswith("unknown") else ""
-                raise UnseenError(f"{self.label}: {error}{hint}") from error
+                said = str(error)
+                if said.startswith("unknown"):  # without all that is known
+                    said = re.split(r" \(|, and there|;", said)[0] + ": register it first"
+                raise UnseenError(f"{self.label}: {said}") from error
             if self._is_named_for(experiment):
                 return experiment
             fault = "its settings are not those that its folder is named for"
@@ -192,7 +194,8 @@ class RunFolder(FoldFiles):
             if now.get(kind, before) != before:
                 raise UnseenError(
                     f"{kind} {named.get(kind, problem.symbols)!r} changed after {self.label} was "
-                    "run with it; put it back as it was, or run again"
+                    "run with it, or a library that it uses or Python did; put it back as it was, "
+                    "or run again"
                 )
 
     def records(self, experiment: Experiment) -> bool:

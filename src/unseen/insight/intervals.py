@@ -28,6 +28,7 @@ TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 DRAWS = 2_000
 POINTS = 24  # of the quadrature of a mean
 EQUAL = 1e-12  # values no further apart differ by rounding only
+AT_AN_END = 0.005  # shares all this near to 0 or 1 do not show how far another might be off
 LEAST_SHARE = 1e-4  # of what a share is off 0 or 1: closer, its logarithm would say too much
 LEAST_VARIANCE = 1e-9  # in logits or logarithms: values that are all equal have some, too
 
@@ -64,8 +65,9 @@ class Comparison:
 def mean_interval(by_fold: Sequence[Values | Sequence[float]], *, share: bool = False) -> Interval:
     """The mean over all values, with a 95 % interval over folds; over the values of a single fold.
 
-    Values are shares from 0 to 1, or any numbers. Shares that are the same in every unit show no
-    spread, and get Clopper and Pearson's interval of as many values.
+    Values are shares from 0 to 1, or any numbers. Shares that are the same in every unit, or all
+    nearly 0 or 1, do not show their spread, and get Clopper and Pearson's interval of as many
+    values as well.
     """
     folds = [np.asarray(values, np.float64) for values in by_fold if len(values)]
     if not folds:
@@ -79,8 +81,11 @@ def mean_interval(by_fold: Sequence[Values | Sequence[float]], *, share: bool = 
     if len(units) >= FEWEST_UNITS and np.isfinite(values).all():
         if np.ptp(units) > EQUAL:
             low, high, _ = _t_test(units)
-            skewed = _skewed_interval(units[None], share=share)
-            low, high = np.fmin(low, skewed[0]), np.fmax(high, skewed[1])
+            others = [_skewed_interval(units[None], share=share)]
+            if share and (units.min() >= 1 - AT_AN_END or units.max() <= AT_AN_END):
+                others.append(_binomial_interval(mean, len(values)))
+            low = np.fmin(low, min(each[0] for each in others))
+            high = np.fmax(high, max(each[1] for each in others))
             low, high = np.clip((low, high), 0, 1) if share else (low, high)
         elif share:  # nothing bounds other values from above
             low, high = _binomial_interval(mean, len(values))

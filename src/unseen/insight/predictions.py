@@ -141,6 +141,9 @@ def grey_values(pictures: Any, height: int, width: int) -> NDArray[Any]:
         return given
     least, most = float(given.min()), float(given.max())
     whole, unit = given.dtype.kind in "ui", most <= 1 + UNIT_SLACK
+    brightest = given.reshape(len(given), -1).max(axis=1)
+    if not whole and not unit and ((brightest > 0) & (brightest <= 1 + UNIT_SLACK)).any():
+        raise UnseenError(f"{wanted}; some of these go to 1 and others to {most:g}")
     if not (least >= 0 and most <= 255) or (not unit and not whole and most < LEAST_BRIGHT):
         raise UnseenError(f"{wanted}; these go from {least:g} to {most:g}")
     if whole and most == 1:
@@ -151,8 +154,12 @@ def grey_values(pictures: Any, height: int, width: int) -> NDArray[Any]:
 def _as_array(pictures: Any) -> NDArray[Any]:
     """A copy, because torch takes no array that cannot be written to."""
     if isinstance(pictures, list | tuple):
-        return np.array([_as_array(each) for each in pictures])
-    if hasattr(pictures, "convert"):  # of PIL
+        given = [_as_array(each) for each in pictures]
+        if len(kinds := sorted({"whole numbers" if each.dtype.kind in "ui" else "floats"
+                                for each in given})) > 1:  # fmt: skip
+            raise UnseenError(f"some are {kinds[0]} and some {kinds[1]}")
+        return np.array(given)
+    if hasattr(pictures, "convert") and pictures.mode[0] not in "FI":  # of PIL; F and I are numbers
         pictures = pictures.convert("L")
     if hasattr(pictures, "detach"):  # of torch
         pictures = pictures.detach().cpu().numpy()

@@ -81,7 +81,7 @@ class Summary:
     spreads: dict[str, Spread]
     scores: tuple[Score, ...]
     intervals: dict[str, Interval]  # over combinations, by the name of the metric
-    constant: float  # what the same answer to every picture could get right
+    one_answer: float  # the most that the same answer to every picture could get right
     seen_constant: float  # the same of seen combinations
     bands: tuple[Band, ...]
     quadrants: dict[str, dict[str, Spread]]
@@ -96,6 +96,14 @@ class Summary:
 
     def __repr__(self) -> str:
         return f"Summary({self.run!r}, folds={len(self.results)}, intervals={self.intervals})"
+
+    @property
+    def constant(self) -> float:
+        """What a constant answer stands for: of a few unseen combinations, one fits all by chance.
+
+        So it counts for no more than the best of them gets of seen combinations.
+        """
+        return min(self.one_answer, self.seen_constant)
 
     @property
     def rounded(self) -> Interval:
@@ -118,7 +126,7 @@ def sum_up(evidence: Evidence) -> Summary:
     asked = question(experiment.problem, evidence.posed.bank.sha256)
     found = references(evidence.folder, asked, [result.fold for result in results])
     digits = evidence.posed.combinations.digits
-    constant, seen_constant = constant_shares(evidence)
+    one_answer, seen_constant = constant_shares(evidence)
     return Summary(
         folder=evidence.folder,
         run=printable(evidence.folder.label),
@@ -130,7 +138,7 @@ def sum_up(evidence: Evidence) -> Summary:
         spreads=over_folds(results),
         scores=tuple(scores),
         intervals={name: interval(scores, metric) for name, metric in unseen_metrics().items()},
-        constant=constant,
+        one_answer=one_answer,
         seen_constant=seen_constant,
         bands=bands_of(folds),
         quadrants=quadrant_spreads(results),
@@ -191,8 +199,7 @@ def interval(scores: Sequence[Score], metric: Metric) -> Interval:
 def constant_shares(evidence: Evidence) -> tuple[float, float]:
     """What one answer to every picture gets right: of unseen combinations, and of seen ones.
 
-    Of unseen ones it is the best answer in hindsight among those that a fold has seen, but no more
-    than the best gets of seen ones: with a few unseen ones, one answer fits them all by chance.
+    Of unseen ones it is the best answer in hindsight, among those that a fold has seen.
     """
     answers = evidence.posed.combinations.answers
     guessed: Counter[int] = Counter()
@@ -203,7 +210,7 @@ def constant_shares(evidence: Evidence) -> tuple[float, float]:
         commonest.append(np.unique(seen, return_counts=True)[1].max() / len(seen))
     asked = sum(np.count_nonzero(~fold.seen) for fold in evidence.folds)
     of_seen = float(np.mean(commonest))
-    return min(max(guessed.values(), default=0) / asked, of_seen), of_seen
+    return max(guessed.values(), default=0) / asked, of_seen
 
 
 def bands_of(folds: Sequence[FoldEvidence]) -> tuple[Band, ...]:

@@ -8,10 +8,12 @@ import numpy as np
 from unseen.insight.summary import Summary
 
 Carried = Literal["yes", "mostly", "in part", "barely", "no"]
-Judgement = Literal[Carried, "too few folds", "too little learnt", "shifted", "diverged"]
+Untold = Literal["too few folds", "folds differ", "one answer", "too little learnt"]
+Judgement = Literal[Carried, Untold, "shifted", "diverged"]
 Unsplit = Literal["diverged", "no errors", "not recorded", "too few images", "unlike the test"]
 
-LEAST_LEARNT = 0.15  # by which seen combinations must beat the best constant answer
+LEAST_LEARNT = 1 / 6  # of what the best constant answer gets wrong of seen combinations
+MUCH = 1 / 3  # by which one answer may get more of unseen combinations than of seen ones
 NEARLY_ALL, MOST, LITTLE = 0.9, 0.5, 0.1  # of what seen combinations get, carried over
 FEWEST_IMAGES = 100  # over all places and combinations, to split an error by
 LIKE_THE_TEST = 2.0  # the factor by which the split error may differ from the test's
@@ -22,7 +24,7 @@ def judge(summary: Summary) -> Judgement:
 
     Both are in test handwriting, so what is misread is misread in both, and does not count against
     composition. Where the interval of the unseen accuracy reaches down to memory, it is "no" if
-    next to nothing carries over, and else there are too few folds to tell.
+    next to nothing carries over and no more than half may; else folds cannot tell.
     """
     rounded, unshifted, memory = summary.rounded, summary.unshifted, memory_share(summary)
     if not np.isfinite(summary.mse.mean):
@@ -31,24 +33,37 @@ def judge(summary: Summary) -> Judgement:
     helps = bool(unshifted) and unshifted["rounded"].mean > memory
     if not is_above and helps and unshifted["test_mse"].mean < summary.mse.mean / 2:
         return "shifted"
-    if seen_share(summary) - summary.seen_constant < LEAST_LEARNT:
+    if seen_share(summary) - summary.seen_constant < LEAST_LEARNT * (1 - summary.seen_constant):
         return "too little learnt"
+    if summary.one_answer - summary.seen_constant > MUCH:
+        return "one answer"
+    return _of_composition(summary) if is_above else _of_memory(summary)
+
+
+def _of_composition(summary: Summary) -> Carried:
+    """More than a memory is right: how much carries over."""
     carried = carried_over(summary)
-    if not is_above:
-        return "no" if carried < LITTLE else "too few folds"
     steps: tuple[tuple[float, Carried], ...] = (
         (NEARLY_ALL, "yes"), (MOST, "mostly"), (LITTLE, "in part"),
     )  # fmt: skip
     return next((judgement for least, judgement in steps if carried >= least), "barely")
 
 
-def carried_over(summary: Summary) -> float:
+def _of_memory(summary: Summary) -> Judgement:
+    """A memory may be all there is: so it is "no", unless more may carry over as well."""
+    if carried_over(summary) < LITTLE and not carried_over(summary, summary.rounded.high) > MOST:
+        return "no"
+    return "folds differ" if len(summary.results) == summary.fold_count else "too few folds"
+
+
+def carried_over(summary: Summary, unseen: float | None = None) -> float:
     """The share of what seen combinations get beyond a memory that unseen ones get as well.
 
-    If a memory gets as much as the seen ones, it is all or nothing.
+    Of the mean accuracy on unseen ones, or of another. If a memory gets as much as the seen ones,
+    it is all or nothing.
     """
     memory, seen = memory_share(summary), seen_share(summary)
-    unseen = summary.rounded.mean
+    unseen = summary.rounded.mean if unseen is None else unseen
     return (unseen - memory) / (seen - memory) if seen > memory else float(unseen > memory)
 
 

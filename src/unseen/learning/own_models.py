@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from unseen.errors import SettingError, UnseenError, first_line, is_out_of_memory
+from unseen.identity import LIBRARY_PATHS
 from unseen.learning.models import classes_in
 from unseen.learning.modules import RescaledOutput, laid_out_for_speed, saved_weights
 from unseen.learning.optimizers import OPTIMIZERS
@@ -97,20 +98,30 @@ def _load(model: str) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses, among others, look for it
+    known = {*sys.modules}
     with faults_told(f"{path} cannot be loaded"):
         try:
             spec.loader.exec_module(module)
         except ModuleNotFoundError as missing:
             if missing.name and path.with_name(f"{missing.name.partition('.')[0]}.py").exists():
-                raise UnseenError(
-                    f"{path} imports {missing.name!r} from beside it; put all of the network into "
-                    "one file, because a run counts by what that file holds"
-                ) from missing
+                raise _imports_neighbour(path, missing.name) from missing
             raise
+    for name_of_new in sorted({*sys.modules} - known):
+        imported = Path(getattr(sys.modules[name_of_new], "__file__", None) or "/").resolve()
+        is_library = str(imported).startswith(LIBRARY_PATHS)
+        if not is_library and path.resolve().parent in imported.parents:
+            raise _imports_neighbour(path, name_of_new)
     if not callable(make := getattr(module, name, None)):
         defined = ", ".join(classes_in(file) or ["none"])
         raise UnseenError(f"{path} has no class {name}; it defines {defined}")
     return make
+
+
+def _imports_neighbour(path: Path, name: str) -> UnseenError:
+    return UnseenError(
+        f"{path} imports {name!r} from beside it; put all of the network into one file, because a "
+        "run counts by what that file holds"
+    )
 
 
 @contextmanager

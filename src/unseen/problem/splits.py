@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,12 @@ def listed(table: Combinations, folds: Sequence[ListedFold]) -> list[Rows]:
                 f"the list of unseen combinations names {text!r}, which is no combination "
                 f"of {table.digits.shape[1]} of these symbols"
             )
+    first: dict[ListedFold, int] = {}
+    for number, fold in enumerate(folds, start=1):
+        if first.setdefault(fold, number) != number:
+            raise UnseenError(
+                f"the list of unseen combinations has fold {first[fold]} again, as fold {number}"
+            )
     return [np.asarray([rows[combination] for combination in fold]) for fold in folds]
 
 
@@ -315,18 +322,20 @@ def _folds_of_list(given: Iterable[Sequence[Any]]) -> tuple[ListedFold, ...]:
         if folds and not any(isinstance(value, Iterable) and not isinstance(value, str)
                    for each in folds for value in each):  # fmt: skip
             folds = [folds]
-        found = [
-            {tuple(SIGN_LABELS.get(str(v)) or int(v) for v in each) for each in fold}
-            for fold in folds
-        ]
+        found = [{tuple(map(_whole, each)) for each in fold} for fold in folds]
     except (TypeError, ValueError, OverflowError) as error:
         raise UnseenError(
             "a split is a name, a file or a list of combinations, as [(3, 8), (8, 3)]; of several "
             "folds, a list of such lists"
         ) from error
-    if not found or not all(found) or () in found[0]:
+    if not found or not all(found) or any(() in fold for fold in found):
         raise UnseenError("the list of unseen combinations is empty, or has an empty fold")
     return tuple(tuple(sorted(fold)) for fold in found)
+
+
+def _whole(value: Any) -> int:
+    """A label or a sign as a number; a TypeError for 3.7, which is none."""
+    return SIGN_LABELS.get(str(value)) or (int(value) if isinstance(value, str) else index(value))
 
 
 def folds_of(
@@ -350,10 +359,11 @@ def folds_of(
     """
     digits = all_combinations([tuple(symbols)] * length)
     labels = groups(digits) if callable(groups) else groups
-    return [
-        [tuple(each) for each in digits[test].tolist()]
-        for _, test in splitter.split(digits, groups=labels)
-    ]
+    try:
+        folds = [test for _, test in splitter.split(digits, groups=labels)]
+    except (TypeError, ValueError) as error:
+        raise UnseenError(f"the splitter makes no folds of combinations: {error}") from error
+    return [[tuple(each) for each in digits[test].tolist()] for test in folds]
 
 
 LISTED = "listed"

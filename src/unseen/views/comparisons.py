@@ -189,11 +189,14 @@ def _what_to_run(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison
     """What would give a test where there is none."""
     folds = groups[0].summaries[0].fold_count
     if folds >= FEWEST_UNITS:
-        more = f"run {FEWEST_UNITS} or more of the {folds} folds of each"
+        more = f"run {FEWEST_UNITS} or more of the {folds} folds of each (--folds 1-{FEWEST_UNITS})"
     else:
-        more = f"run each with {FEWEST_UNITS} seeds or more, and compare these together"
+        more = (
+            f"run each with {FEWEST_UNITS} seeds or more by a study that varies seed = [0, 1, 2] "
+            "(unseen sweep FILE; unseen compare --study FILE --by SETTING)"
+        )
     fewest = min(each.rounded.units for each in comparisons)
-    unit = comparisons[0].rounded.unit.removesuffix("s")
+    unit = "fold" if comparisons[0].rounded.unit == "folds" else "seed"
     return (
         f"No test: there {'is' if fewest == 1 else 'are'} only {format_count(fewest, unit)} in "
         f"common, and a test needs {FEWEST_UNITS}. To get one, {more}."

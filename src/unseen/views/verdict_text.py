@@ -26,6 +26,8 @@ HEADLINES: dict[Judgement, str] = {
     "barely": "Barely",
     "no": "No",
     "too few folds": "Too few folds to tell",
+    "folds differ": "Folds differ too much to tell",
+    "one answer": "One answer fits most of the unseen: that tells nothing",
     "too little learnt": "Too little learnt to tell",
     "shifted": "Not as it stands: all its answers are shifted",
     "diverged": "No: training diverged",
@@ -86,14 +88,27 @@ def _carried(summary: Summary, judgement: Judgement) -> str:
     things = combinations_word(summary.experiment.problem)
     images = symbol_words(summary.experiment.problem.symbols).images
     words = f"In the same {images}, it gets {format_percent(seen)} of seen {things} right"
+    if judgement == "one answer":
+        return (
+            f"{words}, but one and the same answer would get {format_percent(summary.one_answer)} "
+            f"of the unseen {things}: other unseen {things} would tell."
+        )
     if judgement == "too little learnt":
         constant = format_percent(summary.seen_constant)
         return f"{words}, hardly more than the best constant answer ({constant})."
     carried = carried_over(summary)
     if seen <= memory_share(summary) or not carried > 0:
         return f"{words}."
-    share = format_percent(min(1.0, carried), 0)
-    return f"{words}: {share} of what it can do with seen {things} carries over to unseen ones."
+    share, ends = format_percent(min(1.0, carried), 0), ""
+    if np.isfinite(summary.rounded.low):
+        low, high = (
+            format_percent(min(1.0, max(0.0, carried_over(summary, end))), 0)
+            for end in (summary.rounded.low, summary.rounded.high)
+        )
+        ends = f" ({low.removesuffix(' %')} to {high})"
+    return (
+        f"{words}: {share}{ends} of what it can do with seen {things} carries over to unseen ones."
+    )
 
 
 def _place(summary: Summary) -> str:
