@@ -57,7 +57,7 @@ def ruler(summary: Summary) -> Figure:
             place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
         label(place, format_percent(value), (end, at), (9, 0), va="center")
     place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
-    place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="unseen, right by rounding, %")
+    place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
     place.set_ylim(-0.6, len(ordered) - 0.4)
     return figure
 

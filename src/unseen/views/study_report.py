@@ -190,7 +190,7 @@ def _dots(points: list[Point], name: str) -> Figure:
         )
     place.set_yticks(range(len(points)), [_shown(point.settings[name])[:30] for point in points])
     place.set(xlabel=RIGHT, xlim=(-3, 103), ylabel=_words(name))
-    place.invert_yaxis()
+    place.set_ylim(len(points) - 0.5, -0.5)
     return figure
 
 
