@@ -1,5 +1,6 @@
 """A study as it goes on: a live table where there is a terminal, else a line for each fold."""
 
+import math
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ from rich.live import Live
 from rich.text import Text
 
 from unseen.errors import printable
+from unseen.experiments.checks import PATIENCE_SECONDS
 from unseen.experiments.differences import differences
 from unseen.experiments.engine import Engine
 from unseen.experiments.run_folder import RunFolder
 from unseen.learning.metrics import METRICS
+from unseen.learning.models import is_own
 from unseen.studies.calibration import Rates, fold_passes
 from unseen.studies.sweep import Plan, StudyEvent, StudyFold, StudyNote, Tally, Working
 from unseen.views.progress import format_note
@@ -38,7 +41,7 @@ class StudyDisplay:
     tally: Tally = field(init=False)
     names: dict[RunFolder, str] = field(init=False)
     last: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_SHOWN))
-    started: float = field(default_factory=time.monotonic)
+    active: float = field(default_factory=time.monotonic)  # when a fold was last seen under way
 
     def __post_init__(self) -> None:
         self.tally = Tally(self.plan.fold_count)
@@ -64,11 +67,14 @@ class StudyDisplay:
                 elif isinstance(event, StudyNote) and not self.quiet:
                     for text, _ in format_note(event.note):
                         self.tell(f"{self.names[event.folder]}: {text}")
-                elif isinstance(event, Working) and shown:
-                    live.update(self.table(event), refresh=True)
+                elif isinstance(event, Working):
+                    self.tell_of_silence(event)
+                    if shown:
+                        live.update(self.table(event), refresh=True)
 
     def count(self, fold: StudyFold) -> None:
         self.tally.count(fold)
+        self.active = time.monotonic()
         if fold.was_done:
             return
         self.passes.pop((fold.folder, fold.fold), None)
@@ -79,6 +85,20 @@ class StudyDisplay:
         if not self.quiet and not self.console.is_terminal:
             ended = self.tally.done + len(self.tally.failed) + self.tally.left
             self.tell(f"{ended} of {self.tally.whole}: {said}")
+
+    def tell_of_silence(self, working: Working) -> None:
+        """Say once if networks of one's own do not begin: one may hang where it is imported."""
+        own = {task.experiment.training.model for task in working.running
+               if is_own(task.experiment.training.model)}  # fmt: skip
+        if not own or any(task.folder.progress(task.fold) for task in working.running):
+            self.active = time.monotonic()
+        elif time.monotonic() - self.active > PATIENCE_SECONDS:
+            self.active = math.inf
+            for model in sorted(own):
+                self.tell(
+                    f"{model} has not begun in {PATIENCE_SECONDS} seconds; waiting for it (Ctrl-C "
+                    "stops)"
+                )
 
     def tell(self, text: str) -> None:
         self.console.print(Text(printable(text)), soft_wrap=True)
