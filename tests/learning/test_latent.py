@@ -12,10 +12,9 @@ import unseen
 from unseen import PRESETS
 from unseen.errors import UnseenError
 from unseen.experiments.fold import run_fold
-from unseen.learning import latent, models, rules
+from unseen.learning import latent, rules
 from unseen.learning.latent import GAIN, LatentSymbols
 from unseen.learning.models import ALPHABET, LARGER_ALPHABET, MODELS
-from unseen.learning.modules import RescaledOutput
 
 
 def small(model: str, **settings: object):  # type: ignore[no-untyped-def]
@@ -86,29 +85,6 @@ def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradict
 )
 def test_panels_of_pairs_have_symbols_to_spare(model: str, length: int, alphabet: int) -> None:
     assert MODELS[model].build(length, 28, 28 * length).rule.shape == (alphabet,) * length
-
-
-@pytest.mark.parametrize("explained", [0, 1])
-@pytest.mark.parametrize("model", ["latent", "latent-deep"])
-def test_a_network_with_the_smaller_alphabet_of_earlier_versions_answers_as_it_did(
-    model: str, explained: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as earlier:
-        earlier.setattr(models, "LARGER_ALPHABET", ALPHABET)
-        before = MODELS[model].build(2, 28, 56)
-    before.rule.normal_()
-    before.counts.uniform_()
-    before.is_explained.fill_(explained)
-    now = MODELS[model].build(2, 28, 56)
-    saved, loaded = (RescaledOutput(each, mean=9.0, spread=4.0) for each in (before, now))
-    loaded.load_state_dict(saved.state_dict())
-    pictures = torch.rand(6, 1, 28, 56)
-    assert torch.equal(loaded(pictures), saved(pictures))
-    again = MODELS[model].build(2, 28, 56)
-    again.load_state_dict(now.state_dict())  # what is saved of it is loaded as well
-    assert torch.equal(again(pictures), before(pictures))
-    with pytest.raises(RuntimeError, match="size mismatch for table"):
-        MODELS[model].build(2, 28, 56).load_state_dict(before.state_dict() | {"table": pictures})
 
 
 def test_four_symbols_are_more_than_its_table_holds() -> None:
