@@ -21,7 +21,7 @@ from unseen.experiments.presets import PRESETS
 from unseen.experiments.records import read_record
 from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError, file_sha256, read_file
-from unseen.problem.symbols import from_folder
+from unseen.problem.symbol_bank import from_folder
 
 RUNS = Path(__file__).parent / "data/runs"
 

@@ -12,7 +12,8 @@ from unseen.learning.baselines import BASELINES
 from unseen.learning.nearest import NearestSample
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples, render_pictures
-from unseen.problem.symbols import SymbolImages, load_symbols
+from unseen.problem.symbol_bank import SymbolImages
+from unseen.problem.symbols import load_symbols
 
 STREAMS = Streams(0, 1)
 

@@ -14,7 +14,7 @@ from conftest import write_symbols
 from unseen.errors import UnseenError
 from unseen.problem import fashion
 from unseen.problem.fashion import fashion_mnist, fetch_fashion_mnist, find_fashion_mnist
-from unseen.problem.symbols import MNIST_SHA256, combined_sha256
+from unseen.problem.symbol_bank import MNIST_SHA256, combined_sha256
 
 FIRST = "train-images-idx3-ubyte"
 THREE_WAYS = r"folder of its four IDX files.*dataset-fashion-mnist.*network"

@@ -9,7 +9,8 @@ from unseen.problem.operations import OPERATIONS
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, draw_samples, render_pictures, side_by_side
 from unseen.problem.splits import all_combinations
-from unseen.problem.symbols import SymbolImages, load_symbols
+from unseen.problem.symbol_bank import SymbolImages
+from unseen.problem.symbols import load_symbols
 
 
 def table(values, length):

@@ -10,12 +10,10 @@ import pytest
 from conftest import write_idx, write_symbols
 
 from unseen.errors import UnseenError
+from unseen.problem.symbol_bank import MNIST_SHA256, development_bank, from_folder
 from unseen.problem.symbols import (
     MNIST_BANK_SHA256,
-    MNIST_SHA256,
     canonical_symbols,
-    development_bank,
-    from_folder,
     load_symbols,
     symbols_sha256,
 )

@@ -11,7 +11,13 @@ from conftest import write_idx
 from unseen.errors import UnseenError
 from unseen.problem import glyphs
 from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.symbols import DRAWN_SHA256, MNIST_SHA256, SymbolBank, SymbolImages, from_folder
+from unseen.problem.symbol_bank import (
+    DRAWN_SHA256,
+    MNIST_SHA256,
+    SymbolBank,
+    SymbolImages,
+    from_folder,
+)
 from unseen.problem.synthetic import (
     PIPS,
     PRINTED_FONTS,

@@ -14,7 +14,7 @@ from unseen.learning.metrics import error, rounds_to_answer, squared_error
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
-from unseen.problem.symbols import SymbolImages
+from unseen.problem.symbol_bank import SymbolImages
 
 Answer = Callable[[Samples], NDArray[np.float32]]
 

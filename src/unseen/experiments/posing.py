@@ -12,7 +12,8 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
 from unseen.problem.settings import Problem
 from unseen.problem.splits import Fold, Rows, all_combinations, split_folds
-from unseen.problem.symbols import SymbolBank, development_bank, load_symbols, with_signs
+from unseen.problem.symbol_bank import SymbolBank, development_bank
+from unseen.problem.symbols import load_symbols, with_signs
 
 MOST_SAMPLES = 20_000_000
 QUADRANT_SHARE = 0.2  # of as many samples as the test has

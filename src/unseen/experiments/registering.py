@@ -12,7 +12,8 @@ from unseen.learning.models import MODELS, OWN, Network
 from unseen.problem.operations import OPERATIONS, Answers, Digits
 from unseen.problem.samples import Combinations
 from unseen.problem.splits import SPLITS, Rows
-from unseen.problem.symbols import SYMBOLS, SymbolBank, SymbolImages
+from unseen.problem.symbol_bank import SymbolBank, SymbolImages
+from unseen.problem.symbols import SYMBOLS
 
 if TYPE_CHECKING:
     from torch import nn

@@ -25,7 +25,7 @@ from unseen.learning.training import seeded, set_learning_rate
 from unseen.locks import FOREVER, locked
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
-from unseen.problem.symbols import SymbolImages
+from unseen.problem.symbol_bank import SymbolImages
 
 # The 3 epochs of 90,000 pairs that `best` sees are 9 of 60,000 symbols.
 EPOCHS, BATCH, RATE, DISTORTION = 24, 128, 0.008, 1.0

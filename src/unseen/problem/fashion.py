@@ -18,7 +18,7 @@ from platformdirs import user_cache_path
 
 from unseen.errors import UnseenError
 from unseen.files import make_folder, open_regular, sha256, write_whole
-from unseen.problem.symbols import SymbolBank, published_bank
+from unseen.problem.symbol_bank import SymbolBank, published_bank
 
 # of the raw bytes, as for MNIST
 FASHION_SHA256 = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.problem.symbols import SymbolImages
+from unseen.problem.symbol_bank import SymbolImages
 
 # so that a million samples need no more memory on the way than their indices
 DRAWN_AT_ONCE = 50_000

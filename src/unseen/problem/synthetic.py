@@ -15,7 +15,7 @@ from unseen.errors import UnseenError, unknown
 from unseen.problem.glyphs import CELLS, Reals, bitmaps, digit_curves
 from unseen.problem.idx import idx_sha256
 from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.symbols import (
+from unseen.problem.symbol_bank import (
     DRAWN_SHA256,
     MNIST_SHA256,
     SymbolBank,

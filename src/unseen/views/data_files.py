@@ -22,7 +22,7 @@ from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, batches, render_pictures
 from unseen.problem.settings import Problem
-from unseen.problem.symbols import SymbolImages
+from unseen.problem.symbol_bank import SymbolImages
 from unseen.views.json_view import jsonable
 from unseen.views.words import combinations_word
 
