@@ -28,9 +28,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from unseen.experiments.engine import available_cores
 from unseen.files import write_whole
 from unseen.problem.symbols import load_symbols
+from unseen.runs.engine import available_cores
 
 HERE = Path(__file__).parent
 OURS, BF16, KERAS = "fp32", "bf16", "Keras"  # who takes turns: ours in two precisions, theirs

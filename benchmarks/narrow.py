@@ -8,7 +8,7 @@
 
 from torch import nn
 
-from unseen.learning.modules import FlattenLast, Fp32Linear
+from unseen.networks.modules import FlattenLast, Fp32Linear
 
 
 class Narrow(nn.Sequential):

@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from serve import serve
 
-from unseen.experiments import fold
-from unseen.experiments.engine import keep_freed_memory
-from unseen.experiments.posing import fold_samples, pose
-from unseen.experiments.presets import fast, paper
-from unseen.learning.evaluation import predict
-from unseen.learning.training import TrainingProgress, TrainingState, start_training, train
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples
+from unseen.problem.task import fold_samples, make_task
+from unseen.runs import fold
+from unseen.runs.engine import keep_freed_memory
+from unseen.runs.presets import fast, paper
+from unseen.training.evaluation import predict
+from unseen.training.loop import TrainingProgress, TrainingState, start_training, train
 
 THREADS = 2
 BATCH = 128
@@ -46,12 +46,12 @@ class Ours:
 
     def draw(self, samples: int) -> float:
         """Seconds of Algorithm 1 for 90 pairs, the median of five times."""
-        posed = pose(self.experiment.problem)
+        task = make_task(self.experiment.problem)
         rng = np.random.default_rng(0)
         times = []
         for _ in range(5):
             started = time.perf_counter()
-            draw_samples(posed.combinations, np.arange(90), posed.bank.train, samples, rng)
+            draw_samples(task.combinations, np.arange(90), task.bank.train, samples, rng)
             times.append(time.perf_counter() - started)
         return statistics.median(times)
 
@@ -95,15 +95,15 @@ class Ours:
         from unittest.mock import patch  # with much behind it that a fold has no need of
 
         on_insight, in_all = [], []
-        material = fold.material
+        diagnostics = fold.diagnostics
 
         def timed(*arguments: Any) -> Any:
             started = time.perf_counter()
-            examined = material(*arguments)
+            examined = diagnostics(*arguments)
             on_insight.append(time.perf_counter() - started)
             return examined
 
-        with patch.object(fold, "material", timed):
+        with patch.object(fold, "diagnostics", timed):
             for number in range(1, folds + 1):
                 in_all.append(fold.run_fold(fast(), number).result.seconds)
         return [sum(on_insight) / folds, (sum(in_all) - sum(on_insight)) / folds]

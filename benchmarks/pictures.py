@@ -20,7 +20,7 @@ from PIL import Image
 
 from unseen.problem.symbols import mnist
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests/support"))
 from photographs import Grey, enlarged, photograph, side_by_side
 
 Form = Callable[[Grey, np.random.Generator], Grey]

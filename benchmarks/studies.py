@@ -13,9 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from unseen.experiments.engine import Engine, LocalProcesses
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import RunFolder
+from unseen.runs.engine import Engine, LocalProcesses
+from unseen.runs.presets import PRESETS
+from unseen.runs.run_folder import RunFolder
 from unseen.studies.results import TidyFile, tidy_row
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, plan_study, sweep
@@ -76,7 +76,7 @@ def warm_up(engine: Engine, runs: Path) -> None:
 def engine_of(name: str, runs: Path, jobs: int) -> Engine:
     if name == "local":
         return LocalProcesses(jobs, "mnist")
-    from unseen.experiments.dask_engine import DaskWorkers
+    from unseen.runs.dask_engine import DaskWorkers
 
     return DaskWorkers(runs, jobs=jobs)
 

@@ -12,9 +12,9 @@ from unittest import mock
 import torch
 from torch import Tensor
 
-from unseen.learning import rules
-from unseen.learning.rules import FoundRule, find_rule
-from unseen.learning.training import MORE_LOOKS
+from unseen.networks import rules
+from unseen.networks.rules import FoundRule, find_rule
+from unseen.training.loop import MORE_LOOKS
 
 HIDDEN = {
     "(0, 0)": [(0, 0)],
@@ -47,21 +47,21 @@ class MadeUpTable:
         seen = (self.answers + noise).where(~self.hidden, self.table[self.at])
         self.table[self.at] = seen
         share = 1 / (digits.unsqueeze(1) == digits).sum(0)  # of a digit with two symbols
-        self.evidence = torch.full((SYMBOLS, SYMBOLS), 1e-6)
+        self.data = torch.full((SYMBOLS, SYMBOLS), 1e-6)
         used = share.unsqueeze(1) * share
-        self.evidence[self.at] = used.where(~self.hidden, torch.tensor(MISREAD))
+        self.data[self.at] = used.where(~self.hidden, torch.tensor(MISREAD))
 
     def right(self, found: FoundRule) -> Tensor:
         return (found.table[self.at] - self.answers).abs() < 0.5 / 2.87
 
     def find(self, effort: int = rules.THOROUGH, seed: int = 0) -> FoundRule:
-        return find_rule(self.table, self.evidence, effort, seed=seed)
+        return find_rule(self.table, self.data, effort, seed=seed)
 
     def faults(self, found: FoundRule) -> tuple[int, bool]:
         """What a training may see: wrong seen entries, and whether the rule goes beyond them."""
         return int((~self.right(found) & ~self.hidden).sum()), found.goes_beyond
 
-    def look_again(self, found: FoundRule) -> FoundRule:
+    def refit_rule(self, found: FoundRule) -> FoundRule:
         for look in range(1, MORE_LOOKS + 1):
             if self.faults(found) == (0, False):
                 break
@@ -82,7 +82,7 @@ def main() -> None:
         for seed in range(TABLES):
             table = MadeUpTable(hidden, seed)
             first = table.find()
-            ways = nearest(table), first, table.look_again(first)
+            ways = nearest(table), first, table.refit_rule(first)
             shares.append([float(table.right(way)[table.hidden].float().mean()) for way in ways])
         columns = [
             ", ".join(f"{share:.2f}" for share in each) for each in zip(*shares, strict=True)

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 import unseen
-from unseen.experiments.posing import PosedProblem, quadrant_samples
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
-from unseen.views.drawing import BLUE, INK, ORANGE, in_our_style
+from unseen.problem.task import Task, quadrant_samples
+from unseen.report.drawing import BLUE, INK, ORANGE, in_our_style
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLD = 1
@@ -41,13 +41,13 @@ def draw_pairs() -> Figure:
     return figure
 
 
-def draw_grid(place: Axes, posed: PosedProblem, fold: int, *, with_sums: bool) -> None:
+def draw_grid(place: Axes, task: Task, fold: int, *, with_sums: bool) -> None:
     """All pairs, those that are unseen in a fold in another colour."""
     is_unseen = np.zeros(100, bool)
-    is_unseen[posed.unseen(fold)] = True
+    is_unseen[task.unseen(fold)] = True
     place.set(xlim=(0, 10), ylim=(10, 0), aspect="equal")
     for (left, right), answer, other in zip(
-        posed.combinations.digits, posed.combinations.answers, is_unseen, strict=True
+        task.combinations.digits, task.combinations.answers, is_unseen, strict=True
     ):
         colour = ORANGE if other else "#dcebf4"
         place.fill_between([right, right + 1], left, left + 1, color=colour, ec="white", lw=0.8)
@@ -63,23 +63,23 @@ def draw_grid(place: Axes, posed: PosedProblem, fold: int, *, with_sums: bool) -
     place.set_yticks(middles, digits)
 
 
-def draw_fold(posed: PosedProblem) -> Figure:
+def draw_fold(task: Task) -> Figure:
     figure = Figure(figsize=(3.6, 3.6), layout="constrained")
     place = figure.subplots()
-    draw_grid(place, posed, FOLD, with_sums=True)
+    draw_grid(place, task, FOLD, with_sums=True)
     place.set(xlabel="right digit", ylabel="left digit")
     return figure
 
 
-def draw_folds(posed: PosedProblem) -> Figure:
+def draw_folds(task: Task) -> Figure:
     figure = Figure(figsize=(6.4, 2.8), layout="constrained")
     for fold, place in enumerate(figure.subplots(2, 5).ravel(), 1):
-        draw_grid(place, posed, fold, with_sums=False)
+        draw_grid(place, task, fold, with_sums=False)
         place.set_title(f"fold {fold}", fontsize=9)
     return figure
 
 
-def draw_quadrants(posed: PosedProblem) -> Figure:
+def draw_quadrants(task: Task) -> Figure:
     """Seen and unseen pairs, in the handwriting that training has and in the test's."""
     experiment = unseen.PRESETS["fast"]()
     quadrants = quadrant_samples(experiment.problem, Streams(experiment.seed, FOLD))
@@ -89,7 +89,7 @@ def draw_quadrants(posed: PosedProblem) -> Figure:
     ):
         pairs, handwriting = name.split("_")
         rows = np.random.default_rng(0).choice(len(samples), 3, replace=False)
-        digits = posed.combinations.digits[samples.combinations[rows]]
+        digits = task.combinations.digits[samples.combinations[rows]]
         draw_samples(place, samples, rows, [f"{left} + {right}" for left, right in digits])
         use = {"seen_train": ": training", "unseen_test": ": test"}.get(name, "")
         colour = {"seen_train": BLUE, "unseen_test": ORANGE}.get(name, INK)
@@ -99,13 +99,13 @@ def draw_quadrants(posed: PosedProblem) -> Figure:
 
 
 def main() -> None:
-    posed = unseen.pose(unseen.Problem())
+    task = unseen.make_task(unseen.Problem())
     with in_our_style():
         for name, figure in (
             ("pairs", draw_pairs()),
-            ("fold", draw_fold(posed)),
-            ("folds", draw_folds(posed)),
-            ("quadrants", draw_quadrants(posed)),
+            ("fold", draw_fold(task)),
+            ("folds", draw_folds(task)),
+            ("quadrants", draw_quadrants(task)),
         ):
             path = DOCS / f"experiment-{name}.png"
             # without matplotlib's version in it, the same bytes each time

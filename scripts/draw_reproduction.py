@@ -13,7 +13,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import unseen
-from unseen.views.drawing import BLUE, FAINT, ORANGE, in_our_style, scale_by_factors
+from unseen.report.drawing import BLUE, FAINT, ORANGE, in_our_style, scale_by_factors
 
 DOCS = Path(__file__).parents[1] / "docs"
 BATCH = 128

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import unseen
-from unseen.views.drawing import in_our_style
-from unseen.views.result_figures import grid
+from unseen.report.drawing import in_our_style
+from unseen.report.result_figures import grid
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from unseen import PRESETS
-from unseen.experiments.experiment import fingerprint
+from unseen.analysis.statistics import spread
 from unseen.files import write_whole
-from unseen.insight.statistics import spread
+from unseen.runs.experiment import fingerprint
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 RECORD = PAGE.with_suffix(".csv")

@@ -1,4 +1,4 @@
-"""Make src/unseen/insight/baselines.json from finished runs of the baselines.
+"""Make src/unseen/analysis/baselines.json from finished runs of the baselines.
 
 unseen run nearest --runs-dir DIR && unseen run oracle --runs-dir DIR
 python scripts/ship_baselines.py DIR
@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import unseen
+from unseen.analysis.references import SHIPPED
 from unseen.files import as_json, write_whole
-from unseen.insight.references import SHIPPED
 
-TARGET = Path(__file__).parents[1] / "src/unseen/insight" / SHIPPED
+TARGET = Path(__file__).parents[1] / "src/unseen/analysis" / SHIPPED
 
 
 def main(runs_dir: str) -> None:

@@ -132,11 +132,11 @@ def lab(shared_lab: "RunningLab") -> Iterator["RunningLab"]:
 def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to be in; what a test registers there is gone after it."""
     from unseen import parts
-    from unseen.learning.metrics import METRICS
-    from unseen.learning.models import MODELS
+    from unseen.networks.models import MODELS
     from unseen.problem.operations import OPERATIONS
     from unseen.problem.splits import SPLITS
     from unseen.problem.symbols import SYMBOLS
+    from unseen.training.metrics import METRICS
 
     monkeypatch.chdir(tmp_path)
     registries: list[dict[str, Any]] = [MODELS, OPERATIONS, SYMBOLS, SPLITS, METRICS]
@@ -151,7 +151,7 @@ def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 @pytest.fixture
 def short_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules that are looked for in a third of the steps: easy ones are found all the same."""
-    from unseen.learning import rules
+    from unseen.networks import rules
 
     for name in (
         "SYMMETRIC_SUM",

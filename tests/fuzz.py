@@ -35,20 +35,20 @@ from mutations import FOLDS, HOSTILE, ODD, TO_FILES, TO_RUNS, reseal
 from PIL import Image
 
 import unseen
+from unseen.analysis.deep import DEEP_FILE, DeepFold
+from unseen.analysis.error_parts import ErrorParts
 from unseen.cli import command
 from unseen.errors import UnseenError, printable
-from unseen.experiments import worker
-from unseen.experiments.experiment import SETTINGS, Experiment
-from unseen.experiments.fold import BaselineProgress, FoldStep
-from unseen.experiments.measuring import Measurement
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.records import OtherVersionError
-from unseen.experiments.session import session
-from unseen.insight.deep import DEEP_FILE, DeepFold
-from unseen.insight.error_parts import ErrorParts
-from unseen.learning import own_models
+from unseen.networks import own_models
 from unseen.problem.splits import find_split
+from unseen.problem.task import make_task
+from unseen.runs import worker
+from unseen.runs.experiment import SETTINGS, Experiment
+from unseen.runs.fold import BaselineProgress, FoldStep
+from unseen.runs.measuring import Measurement
+from unseen.runs.presets import PRESETS
+from unseen.runs.records import OtherVersionError
+from unseen.runs.session import session
 
 SECONDS, BYTES = 10, 1_000_000_000
 
@@ -72,21 +72,21 @@ class World:
         self.whole = PRESETS["mean"]().vary(**settings)
         pattern = home / "pattern"
         folder = made_up_runs.made_up_run(pattern, self.experiment, folds=FOLDS)
-        self.posed = pose(self.experiment.problem)
+        self.task = make_task(self.experiment.problem)
         self.measurement = Measurement(
             *(0.5, 1.0, {"rounded": 0.1, "mse": 2.0, "mean_error": 0.1}),
             *({"rounded": 0.1, "mse": 2.0, "mean_error": 0.1}, [1], [0], [2], [3.5]),
         )
         self.outcomes = {
             fold: made_up_runs.outcome(
-                self.experiment, fold, self.posed, made_up_runs.noisy, recorded=True
+                self.experiment, fold, self.task, made_up_runs.noisy, recorded=True
             )
             for fold in FOLDS
         }
         for fold in FOLDS:
             folder.measurements(fold).add(self.measurement, first=True)
             parts = ErrorParts(1.0, 0.1, 0.2, 0.3, (0.2, 0.2), 0.0)
-            rows = self.posed.unseen(fold).tolist()
+            rows = self.task.unseen(fold).tolist()
             deep = DeepFold(images=5, by_row=dict.fromkeys(rows, parts), probes={"a": (0.1, 0.2)})
             folder.save_derived(fold, DEEP_FILE, deep.model_dump_json().encode())
         folder.save_progress(1, 0, 0.5, 2.0)
@@ -183,7 +183,7 @@ def odd_symbols(world: World, rng: random.Random) -> str:
             path.write_bytes(gzip.compress(path.read_bytes()))
         rng.choice(TO_FILES)(path, rng)
     with suppress(UnseenError):
-        pose(PRESETS["fast"]().vary(symbols=folder, samples=2, test_samples=2).problem)
+        make_task(PRESETS["fast"]().vary(symbols=folder, samples=2, test_samples=2).problem)
     run_command("run", "fast", "--symbols", str(folder), "--folds", "9999", runs=folder.parent)
     return f"symbols {kind}"
 

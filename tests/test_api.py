@@ -20,9 +20,14 @@ from PIL import Image
 from rich.console import Console
 
 import unseen
+from unseen.analysis.comparison import RunGroup, compare_groups
 from unseen.errors import UnseenError
-from unseen.experiments.datasets import FoldDataset
-from unseen.experiments.events import (
+from unseen.report.comparisons import comparison_json, comparison_table
+from unseen.report.exports import as_csv, as_latex, as_markdown
+from unseen.report.json_view import run_json
+from unseen.report.tables import list_table, run_tables
+from unseen.runs.datasets import FoldDataset
+from unseen.runs.events import (
     Ended,
     FoldDone,
     Measured,
@@ -31,15 +36,10 @@ from unseen.experiments.events import (
     Started,
     event_json,
 )
-from unseen.experiments.presets import fast
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import FoldFollower
-from unseen.insight.comparison import RunGroup, compare_groups
-from unseen.learning.metrics import METRICS, Metric
-from unseen.views.comparisons import comparison_json, comparison_table
-from unseen.views.exports import as_csv, as_latex, as_markdown
-from unseen.views.json_view import run_json
-from unseen.views.tables import list_table, run_tables
+from unseen.runs.presets import fast
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import FoldFollower
+from unseen.training.metrics import METRICS, Metric
 
 
 @pytest.mark.parametrize("name", unseen.__all__)
@@ -91,7 +91,7 @@ experiment = unseen.PRESETS["fast"]().vary(
 )
 events = unseen.session(experiment, [1], sys.argv[2])
 for event in events:
-    if isinstance(event, unseen.experiments.events.Progressed):
+    if isinstance(event, unseen.runs.events.Progressed):
         raise ValueError("mine")
 """
 
@@ -234,7 +234,7 @@ def test_without_pandas_a_frame_says_what_is_missing(ran, monkeypatch):
 
 def test_a_network_answers_as_it_did(ran):
     run = ran[0]
-    arrays, bank = run.evidence.folds[0].arrays, run.evidence.posed.bank
+    arrays, bank = run.data.folds[0].arrays, run.data.task.bank
     pictures = np.concatenate([*bank.test.images[arrays.images].transpose(1, 0, 2, 3)], axis=2)
     assert run.predict(pictures, fold=1) == pytest.approx(arrays.prediction, abs=1e-4)
     both = [run.predict(pictures, fold=fold) for fold in (1, 2)]
@@ -265,7 +265,7 @@ def test_the_same_pictures_get_the_same_answers_in_whatever_form_they_are(ran):
     grey = np.rint(255 * tensors.squeeze(1).numpy()).astype(np.uint8)
     answers = run.predict(grey)
     assert run.predict(grey, fold=1) == pytest.approx(
-        run.evidence.folds[0].arrays.prediction[:40], abs=1e-4
+        run.data.folds[0].arrays.prediction[:40], abs=1e-4
     )
     blurred = np.asarray(tensors) * 1.0004  # as interpolation may leave them
     same = {
@@ -296,7 +296,7 @@ def test_the_same_pictures_get_the_same_answers_in_whatever_form_they_are(ran):
 
 
 def test_networks_of_a_later_version_are_refused(ran, monkeypatch):
-    monkeypatch.setattr("unseen.experiments.records.FORMAT", 1)
+    monkeypatch.setattr("unseen.runs.records.FORMAT", 1)
     for ask in (ran[0].network, lambda fold: ran[0].predict(np.zeros((28, 56)), fold)):
         with pytest.raises(UnseenError, match="was made by another version"):
             ask(1)

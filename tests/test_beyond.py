@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
-from tests_tables import table
+from tables_of_combinations import table
 
 from unseen.cli import command
-from unseen.experiments.checks import batch_sizes
-from unseen.experiments.posing import PosedProblem
-from unseen.experiments.presets import fast
 from unseen.problem.splits import Fold
 from unseen.problem.symbols import load_symbols
+from unseen.problem.task import Task
+from unseen.runs.checks import batch_sizes
+from unseen.runs.presets import fast
 
 NET = """
 import torch
@@ -144,16 +144,16 @@ def test_pictures_too_small_for_a_network_are_refused_before_the_run(preset, tmp
 def test_a_model_of_ones_own_is_tried_with_the_batches_that_a_run_has():
     experiment = fast().vary(samples=5, batch_size=449)
     folds = [Fold(1, np.arange(10), 100), Fold(2, np.arange(20), 100)]
-    posed = PosedProblem(load_symbols("mnist"), table(), folds)
-    assert batch_sizes(experiment, posed, [1, 2]) == {449, 1, 400}
-    assert batch_sizes(experiment.vary(batch_size=50), posed, [1, 2]) == {50}
+    task = Task(load_symbols("mnist"), table(), folds)
+    assert batch_sizes(experiment, task, [1, 2]) == {449, 1, 400}
+    assert batch_sizes(experiment.vary(batch_size=50), task, [1, 2]) == {50}
 
 
 def test_short_memory_gets_one_clear_line(monkeypatch, capsys):
     def fill_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("unseen.experiments.session.pose", fill_memory)
+    monkeypatch.setattr("unseen.runs.session.make_task", fill_memory)
     assert command(["run", "mean"]) == 2
     assert capsys.readouterr().err.startswith("unseen: out of memory; ")
 

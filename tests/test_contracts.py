@@ -8,17 +8,17 @@ import pytest
 from conftest import write_symbols
 
 from unseen.errors import UnseenError
-from unseen.experiments.fold import run_fold
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import PRESETS, fast
-from unseen.learning import rules
-from unseen.learning.baselines import BASELINES
-from unseen.learning.models import MODELS
-from unseen.learning.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.networks import rules
+from unseen.networks.models import MODELS
 from unseen.problem.fashion import find_fashion_mnist
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS
 from unseen.problem.symbols import SYMBOLS
+from unseen.problem.task import make_task
+from unseen.runs.fold import run_fold
+from unseen.runs.presets import PRESETS, fast
+from unseen.training.baselines import BASELINES
+from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
 
 TINY = fast().vary(samples=2, test_samples=3, batch_size=32, watched_samples=20)
 PARTS = {
@@ -83,9 +83,9 @@ def vary(choice):
 
 
 def check(experiment):
-    posed = pose(experiment.problem)
-    outcome = run_fold(experiment, len(posed.folds))
-    unseen = posed.folds[-1].unseen
+    task = make_task(experiment.problem)
+    outcome = run_fold(experiment, len(task.folds))
+    unseen = task.folds[-1].unseen
     each = experiment.problem.test_samples_per_combination
     assert len(outcome.result.unseen) == len(unseen)
     assert outcome.arrays.prediction.shape == (each * len(unseen),)
@@ -116,7 +116,7 @@ def test_every_two_parts_run_together(choice):
     skip_without_fashion(choice)
     try:
         experiment = vary(choice)
-        pose(experiment.problem)
+        make_task(experiment.problem)
     except UnseenError as refusal:  # three places may leave a split too much or too little
         pytest.fail(str(refusal))
     check(experiment)

@@ -203,12 +203,12 @@ def test_the_wrong_rule_of_the_lesson_fits_all_that_was_seen():
     assert found is not None
     values = [*map(int, found[1].split())]
     experiment, _ = experiment_of("unseen run fast --symbols mnist-0-4 --split mnist-half")
-    posed = unseen.pose(experiment.problem)
+    task = unseen.make_task(experiment.problem)
     answers = {
         (left, right): values[left] + values[right]
-        for left, right in posed.combinations.digits.tolist()
+        for left, right in task.combinations.digits.tolist()
     }
-    seen = [tuple(each) for each in posed.combinations.digits[posed.folds[0].seen].tolist()]
+    seen = [tuple(each) for each in task.combinations.digits[task.folds[0].seen].tolist()]
     assert len(seen) == 7
     assert all(answers[pair] == sum(pair) for pair in seen)
     for left, right, said in re.findall(r"(\d) \+ (\d) as (\d)", LESSON):

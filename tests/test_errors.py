@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from tests_tables import table
+from tables_of_combinations import table
 
 import unseen
 from unseen.cli import command
 from unseen.errors import AmbiguousRunError, SettingError
-from unseen.experiments.engine import ConnectionLostError, WorkerDiedError
-from unseen.experiments.queue import NotFinishedError
-from unseen.experiments.records import OtherVersionError
 from unseen.files import DamagedFileError
 from unseen.problem.splits import split_folds
+from unseen.runs.engine import ConnectionLostError, WorkerDiedError
+from unseen.runs.queue import NotFinishedError
+from unseen.runs.records import OtherVersionError
 
 
 def test_a_fault_of_a_setting_names_it_as_python_does():
@@ -54,7 +54,7 @@ def test_nothing_below_the_views_names_an_option():
     """Their callers may be a notebook or a page, which have none."""
     named = [
         f"{path.name}:{node.lineno} {node.value[:60]}"
-        for room in ("problem", "learning", "experiments", "insight")
+        for room in ("problem", "networks", "training", "runs", "analysis")
         for path in Path(unseen.__file__).parent.glob(f"{room}/*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and re.search(r"(?<!\S)['(]?--[a-z]", str(node.value))

@@ -1,4 +1,4 @@
-"""What a folder can do to the program: it is told so in a line, and whole runs stay in sight."""
+"""What a folder can do to the program: it is told so in a line, and whole runs stay in layout."""
 
 import json
 import math
@@ -16,12 +16,12 @@ from test_versions import sealed
 import unseen
 from unseen.cli import command
 from unseen.errors import SettingError, UnseenError, printable
-from unseen.experiments.experiment import Experiment
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.records import read_record
-from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError, file_sha256, read_file
 from unseen.problem.symbol_bank import from_folder
+from unseen.runs.experiment import Experiment
+from unseen.runs.presets import PRESETS
+from unseen.runs.records import read_record
+from unseen.runs.run_folder import RunFolder
 
 RUNS = Path(__file__).parent / "data/runs"
 

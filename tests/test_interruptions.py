@@ -16,8 +16,8 @@ from conftest import run_json, unseen, warm_start, without_seconds
 from warm_start import WarmProcess
 
 from unseen.api import follow
-from unseen.experiments.events import Ended, FoldDone, Measured, Progressed
-from unseen.experiments.run_folder import RunFolder
+from unseen.runs.events import Ended, FoldDone, Measured, Progressed
+from unseen.runs.run_folder import RunFolder
 
 # The paper's optimiser on a small network; long enough to be met in the middle.
 OPTIONS = ["paper-text", "--epochs", "12", "--samples", "2", "--test-samples", "4"]

@@ -13,9 +13,9 @@ import torch
 import unseen
 from unseen import parts
 from unseen.cli import command
-from unseen.experiments.experiment import fingerprint
-from unseen.learning.models import MODELS
+from unseen.networks.models import MODELS
 from unseen.problem.splits import SPLITS
+from unseen.runs.experiment import fingerprint
 
 LISTED = Path(__file__).parent / "data/public-names.txt"
 pytestmark = pytest.mark.usefixtures("without_added_parts")
@@ -170,7 +170,7 @@ def test_faults_of_ones_own_parts_are_one_line():
         ({"symbols": "few"}, "symbols 'few' must give"),
     ):
         with pytest.raises(unseen.UnseenError, match=fault):
-            unseen.pose(unseen.Problem(**settings))
+            unseen.make_task(unseen.Problem(**settings))
 
 
 def test_without_an_installed_package_a_name_is_unknown_as_before(capsys):
@@ -181,8 +181,8 @@ def test_without_an_installed_package_a_name_is_unknown_as_before(capsys):
 def test_a_dataset_has_the_samples_of_the_fold():
     settings = {"samples": 3, "test_samples": 2, "operation": "subtract"}
     test = unseen.FoldDataset("fast", 4, "test", **settings)
-    posed = unseen.pose(test.experiment.problem)
-    rows = {tuple(each) for each in posed.combinations.digits[posed.unseen(4)].tolist()}
+    task = unseen.make_task(test.experiment.problem)
+    rows = {tuple(each) for each in task.combinations.digits[task.unseen(4)].tolist()}
     assert {tuple(each) for each in test.digits.tolist()} == rows
     train = unseen.FoldDataset("fast", 4, **settings)
     assert not rows & {tuple(each) for each in train.digits.tolist()}
@@ -213,13 +213,13 @@ def test_a_problem_takes_every_split_that_a_command_takes(tmp_path):
 
 @pytest.mark.parametrize("split", [*SPLITS, "mnist-even-odd", "3 8; 8 3"])
 def test_scikit_learn_gets_the_same_folds(split):
-    posed = unseen.pose(unseen.Problem(split=split))
-    digits = np.repeat(posed.combinations.digits, 3, axis=0)
-    answers = np.repeat(posed.combinations.answers, 3)
+    task = unseen.make_task(unseen.Problem(split=split))
+    digits = np.repeat(task.combinations.digits, 3, axis=0)
+    answers = np.repeat(task.combinations.answers, 3)
     splitter = unseen.CombinationSplit(split)
     folds = [*splitter.split(digits, answers, digits)]
-    assert len(folds) == splitter.get_n_splits(digits, answers, digits) == len(posed.folds)
-    for (train, test), fold in zip(folds, posed.folds, strict=True):
+    assert len(folds) == splitter.get_n_splits(digits, answers, digits) == len(task.folds)
+    for (train, test), fold in zip(folds, task.folds, strict=True):
         assert np.array_equal(np.unique(test // 3), fold.unseen)
         assert len(train) + len(test) == len(digits)
     with pytest.raises(unseen.UnseenError, match="groups must be the digits"):

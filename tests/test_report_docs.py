@@ -10,16 +10,16 @@ import pytest
 from conftest import write_symbols
 from made_up_runs import exact, made_up_run, noisy, summary_of
 
-from unseen.experiments.presets import PRESETS
-from unseen.insight.error_parts import ErrorParts, estimate, split_mean_error
-from unseen.insight.evidence import gather
-from unseen.insight.verdict import Judgement
-from unseen.learning.baselines import BASELINES
-from unseen.problem.symbol_words import SYMBOL_WORDS
-from unseen.views.report import render_report
-from unseen.views.result_figures import ruler
-from unseen.views.verdict_text import HEADLINES
-from unseen.views.words import named_parts
+from unseen.analysis.error_parts import ErrorParts, estimate, split_mean_error
+from unseen.analysis.run_data import load_run_data
+from unseen.analysis.verdict import Judgement
+from unseen.report.report import render_report
+from unseen.report.result_figures import ruler
+from unseen.report.symbol_words import SYMBOL_WORDS
+from unseen.report.verdict_text import HEADLINES
+from unseen.report.words import named_parts
+from unseen.runs.presets import PRESETS
+from unseen.training.baselines import BASELINES
 
 DOCS = (Path(__file__).parent.parent / "docs" / "report.md").read_text()
 EXPLAINED = {*re.findall(r"^## (.+)$", DOCS, re.MULTILINE), *re.findall(r"\*\*(.+?)\*\*", DOCS)}
@@ -62,9 +62,9 @@ def test_every_heading_and_term_of_the_page_is_explained(tmp_path, monkeypatch):
     for length, folds in ((2, None), (3, [1, 2])):
         experiment = PRESETS["fast"]().vary(**small, length=length)
         folder = made_up_run(tmp_path, experiment, noisy, folds)
-        evidence = gather(folder, experiment, folder.results()[0])
+        data = load_run_data(folder, experiment, folder.results()[0])
         summary = summary_of(folder)
-        found = Terms(render_report(evidence, summary)).found
+        found = Terms(render_report(data, summary)).found
         marks = [label.get_text() for label in ruler(summary).axes[0].get_yticklabels()]
         if length == 2:
             found += [*marks, *named_parts(experiment, summary.error_parts)]

@@ -9,13 +9,13 @@ from conftest import unseen
 
 from unseen.cli import app
 from unseen.errors import SettingError
-from unseen.experiments.checks import parse_folds
-from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
-from unseen.experiments.presets import PRESETS, fast
-from unseen.learning.settings import Training
-from unseen.problem.settings import Problem
-from unseen.views.catalogues import CATALOGUES, format_cell
-from unseen.views.repeat_command import command_of, option_of
+from unseen.problem.problem import Problem
+from unseen.report.catalogues import CATALOGUES, format_cell
+from unseen.report.repeat_command import command_of, option_of
+from unseen.runs.checks import parse_folds
+from unseen.runs.experiment import SETTINGS, Experiment, setting_value
+from unseen.runs.presets import PRESETS, fast
+from unseen.training.recipe import Training
 
 # another value than fast's for every setting
 OTHERS = {
@@ -104,9 +104,9 @@ def test_a_catalogue_lists_all_that_can_be_chosen(name, tmp_path):
 
 def test_catalogues_are_data_that_tables_format():
     presets = {row["name"]: row for row in CATALOGUES["presets"]()}
-    assert presets["best-blind"]["sight"] == "place-blind"
-    assert presets["best"]["sight"] == "panel-aware"
-    assert presets["oracle"]["sight"] is None
+    assert presets["best-blind"]["layout"] == "place-blind"
+    assert presets["best"]["layout"] == "panel-aware"
+    assert presets["oracle"]["layout"] is None
     times = [row["seconds_per_fold"] for row in (*presets.values(), *CATALOGUES["baselines"]())]
     assert min(times) > 0
     cells = {9: "9 s", 55: "55 s", 660: "11 min", 16_500: "4.6 h", None: ""}

@@ -11,8 +11,8 @@ import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
 
 from unseen.cli import command
-from unseen.experiments.records import FORMAT, OtherVersionError
 from unseen.files import as_json, sha256
+from unseen.runs.records import FORMAT, OtherVersionError
 
 
 def content_of(folder: Path) -> dict[str, str]:

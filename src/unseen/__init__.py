@@ -17,48 +17,48 @@ if TYPE_CHECKING:
     from unseen.api import load as load
     from unseen.api import run as run
     from unseen.errors import UnseenError as UnseenError
-    from unseen.experiments.datasets import CombinationSplit as CombinationSplit
-    from unseen.experiments.datasets import FoldDataset as FoldDataset
-    from unseen.experiments.experiment import Experiment as Experiment
-    from unseen.experiments.fold import run_fold as run_fold
-    from unseen.experiments.posing import pose as pose
-    from unseen.experiments.presets import PRESETS as PRESETS
-    from unseen.experiments.registering import register_model as register_model
-    from unseen.experiments.registering import register_operation as register_operation
-    from unseen.experiments.registering import register_split as register_split
-    from unseen.experiments.registering import register_symbols as register_symbols
-    from unseen.experiments.session import session as session
-    from unseen.learning.settings import Training as Training
+    from unseen.problem.problem import Problem as Problem
     from unseen.problem.samples import draw_samples as draw_samples
     from unseen.problem.samples import render_pictures as render_pictures
-    from unseen.problem.settings import Problem as Problem
     from unseen.problem.splits import folds_of as folds_of
     from unseen.problem.symbols import load_symbols as load_symbols
+    from unseen.problem.task import make_task as make_task
+    from unseen.runs.datasets import CombinationSplit as CombinationSplit
+    from unseen.runs.datasets import FoldDataset as FoldDataset
+    from unseen.runs.experiment import Experiment as Experiment
+    from unseen.runs.fold import run_fold as run_fold
+    from unseen.runs.presets import PRESETS as PRESETS
+    from unseen.runs.registering import register_model as register_model
+    from unseen.runs.registering import register_operation as register_operation
+    from unseen.runs.registering import register_split as register_split
+    from unseen.runs.registering import register_symbols as register_symbols
+    from unseen.runs.session import session as session
+    from unseen.training.recipe import Training as Training
 
 # Each name is looked up when it is first asked for, so that the command starts without them.
 _HOME = {
-    "CombinationSplit": "unseen.experiments.datasets",
-    "Experiment": "unseen.experiments.experiment",
-    "FoldDataset": "unseen.experiments.datasets",
-    "PRESETS": "unseen.experiments.presets",
-    "Problem": "unseen.problem.settings",
+    "CombinationSplit": "unseen.runs.datasets",
+    "Experiment": "unseen.runs.experiment",
+    "FoldDataset": "unseen.runs.datasets",
+    "PRESETS": "unseen.runs.presets",
+    "Problem": "unseen.problem.problem",
     "Run": "unseen.api",
-    "Training": "unseen.learning.settings",
+    "Training": "unseen.training.recipe",
     "UnseenError": "unseen.errors",
     "draw_samples": "unseen.problem.samples",
     "folds_of": "unseen.problem.splits",
     "follow": "unseen.api",
     "load": "unseen.api",
     "load_symbols": "unseen.problem.symbols",
-    "pose": "unseen.experiments.posing",
-    "register_model": "unseen.experiments.registering",
-    "register_operation": "unseen.experiments.registering",
-    "register_split": "unseen.experiments.registering",
-    "register_symbols": "unseen.experiments.registering",
+    "make_task": "unseen.problem.task",
+    "register_model": "unseen.runs.registering",
+    "register_operation": "unseen.runs.registering",
+    "register_split": "unseen.runs.registering",
+    "register_symbols": "unseen.runs.registering",
     "render_pictures": "unseen.problem.samples",
     "run": "unseen.api",
-    "run_fold": "unseen.experiments.fold",
-    "session": "unseen.experiments.session",
+    "run_fold": "unseen.runs.fold",
+    "session": "unseen.runs.session",
 }
 __all__ = sorted(_HOME)  # noqa: PLE0605
 

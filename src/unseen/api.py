@@ -20,20 +20,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.analysis.run_data import RunData, load_run_data
+from unseen.analysis.summary import Summary, sum_up
 from unseen.errors import SettingError, UnseenError
-from unseen.experiments.checks import Folds, check_fold, check_path, check_seconds, parse_folds
-from unseen.experiments.events import Event
-from unseen.experiments.experiment import Experiment, refuse_unknown
-from unseen.experiments.find_runs import find_run
-from unseen.experiments.fold import FoldResult, torch_threads, with_every_metric
-from unseen.experiments.measuring import Measurement
-from unseen.experiments.networks import load_network
-from unseen.experiments.posing import pose
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import find_experiment, follow_folder, session
 from unseen.files import DamagedFileError
-from unseen.insight.evidence import Evidence, gather
-from unseen.insight.predictions import (
+from unseen.problem.task import make_task
+from unseen.runs.checks import Folds, check_fold, check_path, check_seconds, parse_folds
+from unseen.runs.events import Event
+from unseen.runs.experiment import Experiment, refuse_unknown
+from unseen.runs.find_runs import find_run
+from unseen.runs.fold import FoldResult, torch_threads, with_every_metric
+from unseen.runs.measuring import Measurement
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import find_experiment, follow_folder, session
+from unseen.runs.trained_networks import load_network
+from unseen.use.predictions import (
     FailedPicture,
     Prediction,
     answers_by_fold,
@@ -42,10 +43,9 @@ from unseen.insight.predictions import (
     picture_shape,
     predict_files,
 )
-from unseen.insight.summary import Summary, sum_up
 
 if TYPE_CHECKING:
-    from unseen.learning.modules import RescaledOutput
+    from unseen.networks.modules import RescaledOutput
 
 
 class Rows(list[dict[str, Any]]):
@@ -96,8 +96,8 @@ class Run:
     folds: tuple[int, ...] | None = None  # that were asked for; None for all that are done
 
     def __str__(self) -> str:
-        from unseen.views.repeat_command import commands_as_calls
-        from unseen.views.verdict_text import verdict_text
+        from unseen.report.repeat_command import commands_as_calls
+        from unseen.report.verdict_text import verdict_text
 
         return commands_as_calls(verdict_text(self.summary).text)
 
@@ -138,16 +138,16 @@ class Run:
         return self._results[1]
 
     @cached_property
-    def evidence(self) -> Evidence:
+    def data(self) -> RunData:
         """Everything that the finished folds left: the material of the summary."""
         if not self.results:
             raise UnseenError(f"no fold of {self.name} is done; there is nothing to report")
-        return gather(self.folder, self.experiment, self.results)
+        return load_run_data(self.folder, self.experiment, self.results)
 
     @cached_property
     def summary(self) -> Summary:
         """Every figure of the run: intervals, what errors are made of, the judgement."""
-        return sum_up(self.evidence)
+        return sum_up(self.data)
 
     @property
     def measures(self) -> Measures:
@@ -162,10 +162,10 @@ class Run:
 
     def report(self, path: Path | str | None = None) -> Path:
         """Write the report as one HTML page, by default into the run folder."""
-        from unseen.views.report import write_report
+        from unseen.report.report import write_report
 
         output = None if path is None else check_path("path", path)
-        return write_report(self.evidence, self.summary, output)
+        return write_report(self.data, self.summary, output)
 
     def network(self, fold: int, model: str | None = None) -> "RescaledOutput":
         """The trained network of a fold: a torch module, (n, 1, height, width) in 0 to 1 -> (n,).
@@ -218,9 +218,9 @@ class Run:
 
     def _checked_pictures(self, pictures: Any) -> NDArray[Any]:
         """Pictures of the run's size as (n, height, width), from 0 to 255."""
-        posed = pose(self.experiment.problem)
-        height, width = posed.bank.test.images.shape[1:]
-        return grey_values(pictures, height, width * posed.combinations.digits.shape[1])
+        task = make_task(self.experiment.problem)
+        height, width = task.bank.test.images.shape[1:]
+        return grey_values(pictures, height, width * task.combinations.digits.shape[1])
 
 
 def run(
@@ -255,7 +255,7 @@ def run(
     chosen = find_experiment(experiment).vary(**settings)
     events = session(chosen, folds, runs_dir, engine, jobs=jobs, restart=restart, name=name)
     if on_event is None:
-        from unseen.views.progress import watch
+        from unseen.report.progress import watch
 
         watch(events)
     else:

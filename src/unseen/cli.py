@@ -93,13 +93,13 @@ def command(arguments: list[str] | None = None) -> int:
             or 0
         )
     except SettingError as error:
+        from unseen.report.repeat_command import option_of
         from unseen.settings import format_value
-        from unseen.views.repeat_command import option_of
 
         value = shortened(format_value(error.value), 200)
         say(f"{option_of(error.setting)} {value} {error.fault}")
     except AmbiguousRunError as error:
-        from unseen.views.repeat_command import as_typed
+        from unseen.report.repeat_command import as_typed
 
         say(error.told(as_typed([*error.runs.values()])))
     except (UnseenError, cyclopts.CycloptsError) as error:

@@ -11,11 +11,11 @@ from browsers import go_without
 from lab_server import TINY, RunningLab, served_lab
 from made_up_runs import made_up_run, noisy, outcome
 
-from unseen.experiments.measuring import Measurement
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import fast
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.worker import complete_fold
+from unseen.problem.task import make_task
+from unseen.runs.measuring import Measurement
+from unseen.runs.presets import fast
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.worker import complete_fold
 
 SETUP = {"preset": "fast", **TINY}
 PATIENCE = 90_000  # milliseconds, for a machine that others use too
@@ -254,7 +254,7 @@ def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browse
             tabs[-1].goto(f"{lab.url}#{urlencode({**SETUP, 'seed': 19, 'split': '1.1'})}")
             tabs[-1].wait_for_selector("#moment:not(:empty)")
         tabs[0].close()
-        folder.save(outcome(experiment, 1, pose(experiment.problem), noisy, recorded=True))
+        folder.save(outcome(experiment, 1, make_task(experiment.problem), noisy, recorded=True))
     for tab in tabs[1:]:
         tab.wait_for_selector("#verdict a")
 

@@ -19,11 +19,11 @@ from lab_server import PAIRS, TINY, end_while_it_trains, running_lab
 from made_up_runs import made_up_run, noisy
 
 from unseen.api import load
-from unseen.experiments.fold import run_fold
-from unseen.experiments.presets import fast
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.worker import complete_fold
 from unseen.lab.state import Training, Trainings
+from unseen.runs.fold import run_fold
+from unseen.runs.presets import fast
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.worker import complete_fold
 
 LONG = {"epochs": 2_000, "samples": 20}
 

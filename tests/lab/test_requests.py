@@ -20,10 +20,10 @@ from made_up_runs import made_up_run, noisy
 
 from unseen.cli import command
 from unseen.errors import UnseenError
-from unseen.experiments.presets import fast
 from unseen.lab.lab import Lab
 from unseen.lab.offers import Offer, setup_json
 from unseen.lab.serve import find_address
+from unseen.runs.presets import fast
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from tests_tables import DIGITS, table
+from tables_of_combinations import DIGITS, table
 
 from unseen.problem.leakage import (
     find_leakage,
@@ -11,7 +11,7 @@ from unseen.problem.leakage import (
     rule_of,
     split_leakage,
 )
-from unseen.problem.settings import PAPER_SPLIT_SEED
+from unseen.problem.problem import PAPER_SPLIT_SEED
 from unseen.problem.splits import Fold, split_folds
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests_tables import table
+from tables_of_combinations import table
 
 from unseen.errors import UnseenError
 from unseen.problem.operations import (

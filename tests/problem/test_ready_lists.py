@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import PRESETS
 from unseen.problem.identifiability import span_of
 from unseen.problem.leakage import split_leakage
 from unseen.problem.splits import ready_lists
+from unseen.problem.task import make_task
+from unseen.runs.presets import PRESETS
 
 
 def both_orders(*pairs: tuple[int, int]) -> set[tuple[int, int]]:
@@ -41,18 +41,18 @@ def test_every_list_is_tested():
 def test_a_list_has_the_pairs_of_rsbench_and_leaves_open_what_its_docs_say(name):
     symbols, seen, determined, shifted = CASES[name]
     problem = PRESETS["fast"]().vary(split=name, symbols=symbols).problem
-    posed = pose(problem)
-    (fold,) = posed.folds
-    digits = posed.combinations.digits
+    task = make_task(problem)
+    (fold,) = task.folds
+    digits = task.combinations.digits
     assert {tuple(each) for each in digits[fold.seen].tolist()} == seen
     unseen = digits[fold.unseen]
     found = unseen[span_of(digits[fold.seen]).determines(unseen)]
     assert {tuple(each) for each in found.tolist()} == determined
-    leakage = split_leakage(posed.combinations, posed.folds)
+    leakage = split_leakage(task.combinations, task.folds)
     assert leakage.undetermined == len(unseen) - len(determined)
     # other values, as the docs name them, fit all seen sums
     values = shifted(1)
     sums = np.asarray([values[left] + values[right] for left, right in digits.tolist()])
-    is_right = sums == posed.combinations.answers
+    is_right = sums == task.combinations.answers
     assert is_right[fold.seen].all()
     assert {tuple(each) for each in unseen[is_right[fold.unseen]].tolist()} >= determined

@@ -3,7 +3,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests_tables import used_combinations
+from tables_of_combinations import used_combinations
 
 from unseen.problem.operations import OPERATIONS
 from unseen.problem.randomness import Streams

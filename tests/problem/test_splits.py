@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests_tables import DIGITS, table
+from tables_of_combinations import DIGITS, table
 
 from unseen.errors import UnseenError
 from unseen.problem.operations import SIGN_LABELS
-from unseen.problem.settings import PAPER_SPLIT_SEED
+from unseen.problem.problem import PAPER_SPLIT_SEED
 from unseen.problem.splits import (
     LISTED,
     SPLITS,

@@ -14,9 +14,9 @@ from warm_start import WarmProcess, WarmStart
 
 from unseen.cli import command
 from unseen.errors import UnseenError
-from unseen.experiments.dask_engine import DaskWorkers, refuse_other_versions
-from unseen.experiments.queue import FoldQueue, FoldTask
-from unseen.experiments.worker import complete_fold
+from unseen.runs.dask_engine import DaskWorkers, refuse_other_versions
+from unseen.runs.queue import FoldJob, FoldQueue
+from unseen.runs.worker import complete_fold
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, plan_study, sweep
 
@@ -115,7 +115,7 @@ def test_a_cluster_on_this_machine_listens_to_nobody_else(tmp_path: Path):
 
 
 def test_a_port_that_says_nothing_is_given_up(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("unseen.experiments.dask_engine.FIRST_CONNECTION_SECONDS", 0.5)
+    monkeypatch.setattr("unseen.runs.dask_engine.FIRST_CONNECTION_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = "tcp://{}:{}".format(*silent.getsockname())
         began = time.monotonic()
@@ -185,22 +185,22 @@ def test_dask_workers_come_to_the_same_bits_with_a_shared_disk_and_without(
 def test_a_fold_of_symbols_that_a_worker_has_not_fails_alone(tmp_path, cluster):
     plan = planned(tmp_path, "runs")
     with DaskWorkers(tmp_path / "runs", cluster.address) as engine:
-        task = plan.missing[0]
-        gone = task.experiment.model_copy(
-            update={"training": task.experiment.training.model_copy(update={"model": "no.py:No"})}
+        job = plan.missing[0]
+        gone = job.experiment.model_copy(
+            update={"training": job.experiment.training.model_copy(update={"model": "no.py:No"})}
         )
         with pytest.raises(UnseenError, match=r"no\.py"):
-            engine.submit_fold(task.folder.path, gone, 1).result()
+            engine.submit_fold(job.folder.path, gone, 1).result()
         assert engine.submit(pow, 2, 5).result() == 32
         with pytest.raises(UnseenError, match=r"SHA-256 .* there, .* here"):
-            engine._send(lambda each: each, "mnist", *_wrong_sums(task, engine)).result()
+            engine._send(lambda each: each, "mnist", *_wrong_sums(job, engine)).result()
 
 
-def _wrong_sums(task: FoldTask, engine: DaskWorkers):
-    from unseen.experiments.dask_engine import complete_fold_anywhere
+def _wrong_sums(job: FoldJob, engine: DaskWorkers):
+    from unseen.runs.dask_engine import complete_fold_anywhere
 
     sums = {"symbols": "f" * 64}
-    return complete_fold_anywhere, task.folder.path, task.experiment, 1, sums, engine._mark
+    return complete_fold_anywhere, job.folder.path, job.experiment, 1, sums, engine._mark
 
 
 def test_other_versions_are_refused_with_both_named():
@@ -320,6 +320,6 @@ def test_the_jobs_of_another_machine_are_not_ours_to_say(tmp_path, capsys):
 
 
 def test_nobody_at_an_address_is_said_clearly(tmp_path, monkeypatch):
-    monkeypatch.setattr("unseen.experiments.dask_engine.FIRST_CONNECTION_SECONDS", 1)
+    monkeypatch.setattr("unseen.runs.dask_engine.FIRST_CONNECTION_SECONDS", 1)
     with pytest.raises(UnseenError, match=r"no Dask scheduler answers at tcp://127\.0"):
         DaskWorkers(tmp_path, f"tcp://127.0.0.1:{free_port()}")

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from unseen.errors import UnseenError
-from unseen.experiments.presets import fast
-from unseen.experiments.run_folder import RunFolder
+from unseen.runs.presets import fast
+from unseen.runs.run_folder import RunFolder
 from unseen.studies.study import find_study, read_study, ready_studies
 
 

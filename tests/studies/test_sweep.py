@@ -16,8 +16,9 @@ from made_up_runs import made_up_run
 from rich.console import Console
 
 from unseen.errors import UnseenError
-from unseen.experiments.engine import WorkerDiedError
-from unseen.experiments.presets import fast
+from unseen.report.study_progress import StudyDisplay
+from unseen.runs.engine import WorkerDiedError
+from unseen.runs.presets import fast
 from unseen.studies.calibration import Rates, calibrate, fold_passes, known_rates
 from unseen.studies.results import COLUMNS, TidyFile, tidy_row
 from unseen.studies.study import read_study
@@ -30,7 +31,6 @@ from unseen.studies.sweep import (
     plan_study,
     sweep,
 )
-from unseen.views.study_progress import StudyDisplay
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
 
@@ -236,8 +236,8 @@ def test_the_time_left_follows_from_the_folds_of_this_sweep_too(tmp_path):
     engine, file = FakeEngine(), io.StringIO()
     display = StudyDisplay(plan, known_rates(plan), engine, Console(file=file, width=60))
     assert display.headline() == "0 of 4 folds done"
-    for task in plan.missing[:2]:
-        fold = StudyFold(task.folder, plan.runs[task.folder], task.fold, made_up_result(task.fold))
+    for job in plan.missing[:2]:
+        fold = StudyFold(job.folder, plan.runs[job.folder], job.fold, made_up_result(job.fold))
         display.count(replace(fold, result=fold.result.model_copy(update={"seconds": 100.0})))
     assert display.headline() == "2 of 4 folds done; 50 seconds left"  # 200 with four slots
     engine.slots = 1

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from unseen.analysis.comparison import RunGroup, compare_groups
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
-from unseen.commands.settings import RunSettings, given
+from unseen.commands.parameters import RunSettings, given
 from unseen.commands.show import tell_damages
 from unseen.errors import UnseenError, printable, without_paths
-from unseen.insight.comparison import RunGroup, compare_groups
-from unseen.views.comparisons import (
+from unseen.report.comparisons import (
     check_figure,
     comparison_csv,
     comparison_json,

@@ -9,8 +9,8 @@ from unseen.commands.output import AsJson, RunsDir, emit
 
 def doctor(*, runs_dir: RunsDir = Path("runs"), json: AsJson = False) -> int:
     # not above: help needs none of it
-    from unseen.experiments.doctor import examine
-    from unseen.experiments.environment import current_environment
+    from unseen.commands.examination import examine
+    from unseen.runs.environment import current_environment
 
     environment = {name: said for name, said in current_environment().items() if name != "host"}
     findings = [*examine(runs_dir)]

@@ -8,15 +8,15 @@ from cyclopts import App, Parameter
 
 from unseen.api import load
 from unseen.commands.output import RunsDir, emit, say
-from unseen.commands.settings import DEFAULT_PRESET, RUN, WHOLE, RunSettings, Settings, given
+from unseen.commands.parameters import DEFAULT_PRESET, RUN, WHOLE, RunSettings, Settings, given
 from unseen.commands.show import RunName, tell_damages
 from unseen.errors import UnseenError
-from unseen.experiments.fold import torch_threads
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.session import find_experiment
-from unseen.learning.models import is_own
+from unseen.networks.own_files import is_own
 from unseen.problem.samples import side_by_side
+from unseen.problem.task import make_task
+from unseen.runs.fold import torch_threads
+from unseen.runs.presets import PRESETS
+from unseen.runs.session import find_experiment
 
 CHECKED_PICTURES = 1_000  # by which an ONNX file is compared with torch
 
@@ -57,7 +57,7 @@ def export(
     if [page, onnx, safetensors].count(None) != 2:
         raise UnseenError("name one of --page FILE, --onnx FILE and --safetensors FOLDER")
     if onnx is not None:
-        from unseen.views.network_files import onnx_runtime
+        from unseen.use.network_files import onnx_runtime
 
         onnx_runtime()  # what is not installed is said before anything is loaded
     named = given(settings)
@@ -65,7 +65,7 @@ def export(
     exported = load(run, runs_dir, **named)
     tell_damages(exported)
     if page is not None:
-        from unseen.lab.page import write_page
+        from unseen.use.page import write_page
 
         if fold is not None:
             raise UnseenError("a page holds the networks of all folds; leave out --fold")
@@ -74,7 +74,7 @@ def export(
             say(f"the page has room for {made.folds} of {made.folds_done} folds")
         emit(f"Page: {page}")
         return
-    from unseen.views.network_files import refuse_diverged, write_onnx, write_safetensors
+    from unseen.use.network_files import refuse_diverged, write_onnx, write_safetensors
 
     networks = exported.networks(fold, model)
     refuse_diverged(networks)
@@ -83,8 +83,8 @@ def export(
         emit(f"Weights: {safetensors} ({len(written)} files)")
         return
     assert onnx is not None
-    posed = pose(exported.experiment.problem)
-    images, length = posed.bank.test.images, posed.combinations.digits.shape[1]
+    task = make_task(exported.experiment.problem)
+    images, length = task.bank.test.images, task.combinations.digits.shape[1]
     chosen = np.random.default_rng(0).integers(0, len(images), (CHECKED_PICTURES, length))
     with torch_threads(exported.experiment.threads):
         file = write_onnx(networks, side_by_side(images[chosen]), onnx)
@@ -113,7 +113,7 @@ def data(
     settings: Annotated[Settings | None, Parameter(name="*")] = None,
 ) -> None:
     """Write the samples of a fold, with a manifest of seeds, hashes and images."""
-    from unseen.views.data_files import WRITERS, fold_data
+    from unseen.use.data_files import WRITERS, fold_data
 
     wanted = {"parquet": parquet, "npz": npz, "png": png}
     named = {name: path for name, path in wanted.items() if path is not None}

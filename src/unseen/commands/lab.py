@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from unseen.commands.output import RunsDir, emit, say
-from unseen.commands.settings import WHOLE
+from unseen.commands.parameters import WHOLE
 
 
 def lab(

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from unseen.commands.output import AsJson, emit
 from unseen.errors import unknown
-from unseen.views.catalogues import CATALOGUES, catalogue_tables
+from unseen.report.catalogues import CATALOGUES, catalogue_tables
 
 
 def catalogue(

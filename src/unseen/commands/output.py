@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from rich.console import Console, RenderableType
 
 from unseen.errors import printable
-from unseen.views.terminal import PlainConsole
+from unseen.report.terminal import PlainConsole
 
 
 class HelpConsole(Console):

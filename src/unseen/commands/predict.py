@@ -10,12 +10,12 @@ from cyclopts import Parameter
 
 from unseen.api import load
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
-from unseen.commands.settings import WHOLE, RunSettings, given
+from unseen.commands.parameters import WHOLE, RunSettings, given
 from unseen.commands.show import RunName, tell_damages
 from unseen.errors import UnseenError
-from unseen.insight.predictions import FailedPicture, Prediction, find_truth
-from unseen.learning.models import is_own
-from unseen.problem.pictures import FORMATS_IN_WORDS, SUFFIXES
+from unseen.networks.own_files import is_own
+from unseen.use.pictures import FORMATS_IN_WORDS, SUFFIXES
+from unseen.use.predictions import FailedPicture, Prediction, find_truth
 
 MOST_NAMES_BYTES = 100_000_000  # of a list on stdin
 
@@ -46,14 +46,14 @@ def predict(
     settings: RunSettings = None,
     runs_dir: RunsDir = Path("runs"),
 ) -> int:
-    from unseen.views.predictions import (
+    from unseen.report.progress import count_up
+    from unseen.use.prediction_text import (
         drawn,
         prediction_line,
         predictions_csv,
         predictions_json,
         truth_line,
     )
-    from unseen.views.progress import count_up
 
     if json + csv + show > 1:
         raise UnseenError("choose one of --json, --csv and --show")

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from unseen.analysis.probing import look_into
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
-from unseen.commands.settings import RunSettings, given
+from unseen.commands.parameters import RunSettings, given
 from unseen.commands.show import RunName, tell_damages
 from unseen.files import write_whole
-from unseen.insight.probing import look_into
-from unseen.learning.models import is_own
-from unseen.views.exports import as_csv, as_latex, as_markdown
+from unseen.networks.own_files import is_own
+from unseen.report.exports import as_csv, as_latex, as_markdown
 
 FORMATS = {"latex": as_latex, "markdown": as_markdown, "csv": as_csv}
 
@@ -51,7 +51,7 @@ def report(
     if deep:
         reported = looked_into(reported, model)
     if figures is not None:
-        from unseen.views.figures import save_figures
+        from unseen.report.figures import save_figures
 
         for path in save_figures(reported.summary, figures):
             say(f"wrote {path}")
@@ -68,7 +68,7 @@ def report(
 
 def looked_into(run: Run, model: str | None) -> Run:
     """The run with all that takes longer; what was found before is not done again."""
-    for fold in look_into(run.evidence, model):
+    for fold in look_into(run.data, model):
         if stderr_console.is_terminal:
             say(f"looking into fold {fold}")
     return Run(run.folder)

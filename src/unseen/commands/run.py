@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 from cyclopts import Parameter
 
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
-from unseen.commands.settings import DEFAULT_PRESET, RUN, WHOLE, Settings, given
-from unseen.experiments.presets import PRESETS
+from unseen.commands.parameters import DEFAULT_PRESET, RUN, WHOLE, Settings, given
+from unseen.runs.presets import PRESETS
 
 if TYPE_CHECKING:
     from unseen.api import Run
-    from unseen.experiments.events import Started
+    from unseen.runs.events import Started
 
 
 def run(
@@ -49,10 +49,10 @@ def run(
     # not above: help needs none of it
     from unseen.api import Run
     from unseen.commands.show import print_run
-    from unseen.experiments.checks import parse_folds
-    from unseen.experiments.run_folder import RunFolder
-    from unseen.experiments.session import find_experiment, session
-    from unseen.views.progress import watch
+    from unseen.report.progress import watch
+    from unseen.runs.checks import parse_folds
+    from unseen.runs.run_folder import RunFolder
+    from unseen.runs.session import find_experiment, session
 
     if fresh:
         say("--fresh is now called --restart")
@@ -62,7 +62,7 @@ def run(
     started: list[Started] = []
     events = session(experiment, folds, runs_dir, jobs=jobs, restart=restart, name=name)
     if tensorboard:
-        from unseen.views.tensorboard import TensorBoardCurves
+        from unseen.report.tensorboard import TensorBoardCurves
 
         events = TensorBoardCurves().follow(events)
     try:
@@ -105,7 +105,7 @@ def stop_as_interrupted(signal_number: int, frame: FrameType | None) -> NoReturn
 
 def stopped_words(started: "Started", *, restarted: bool) -> str:
     """What an interrupted run has saved, and how to go on."""
-    from unseen.experiments.run_folder import RunFolder
+    from unseen.runs.run_folder import RunFolder
 
     folder, folds = RunFolder(Path(started.run)), started.folds
     done = {result.fold for result in folder.results(thorough=False)[0]}

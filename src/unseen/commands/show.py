@@ -6,23 +6,23 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from unseen.analysis.references import unread_baselines
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
-from unseen.commands.settings import RunSettings, given
+from unseen.commands.parameters import RunSettings, given
 from unseen.errors import UnseenError, printable, unknown
-from unseen.experiments.find_runs import having, list_runs, preset_of
-from unseen.experiments.fold_checks import fold_count
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.records import OtherVersionError
-from unseen.experiments.run_folder import RunFolder
-from unseen.insight.references import unread_baselines
-from unseen.learning.metrics import METRICS
-from unseen.views.json_view import run_json, runs_json
-from unseen.views.repeat_command import command_of
-from unseen.views.tables import list_table, run_tables, sort_runs
-from unseen.views.terminal import commands_apart
-from unseen.views.verdict_text import verdict_text
-from unseen.views.words import format_count
+from unseen.report.json_view import run_json, runs_json
+from unseen.report.repeat_command import command_of
+from unseen.report.tables import list_table, run_tables, sort_runs
+from unseen.report.terminal import commands_apart
+from unseen.report.verdict_text import verdict_text
+from unseen.report.words import format_count
+from unseen.runs.find_runs import having, list_runs, preset_of
+from unseen.runs.fold_checks import fold_count
+from unseen.runs.presets import PRESETS
+from unseen.runs.records import OtherVersionError
+from unseen.runs.run_folder import RunFolder
+from unseen.training.metrics import METRICS
 
 RunName = Annotated[
     str,

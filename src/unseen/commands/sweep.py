@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from unseen.commands.output import RunsDir, emit, say, stderr_console
+from unseen.commands.parameters import WHOLE
 from unseen.commands.run import stop_as_interrupted
-from unseen.commands.settings import WHOLE
 
 if TYPE_CHECKING:
-    from unseen.experiments.engine import Engine
+    from unseen.report.study_progress import StudyDisplay
+    from unseen.report.tensorboard import TensorBoardCurves
+    from unseen.runs.engine import Engine
     from unseen.studies.results import TidyFile
     from unseen.studies.sweep import Plan, Tally
-    from unseen.views.study_progress import StudyDisplay
-    from unseen.views.tensorboard import TensorBoardCurves
 
 
 def sweep(
@@ -61,10 +61,10 @@ def sweep(
 ) -> int:
     # not above: help needs none of it
     from unseen.errors import UnseenError
+    from unseen.report.study_progress import StudyDisplay
     from unseen.studies.calibration import known_rates
     from unseen.studies.study import find_study
     from unseen.studies.sweep import check_plan, plan_study
-    from unseen.views.study_progress import StudyDisplay
 
     _check(engine, address, jobs, output)
     plan = plan_study(find_study(study), runs_dir)
@@ -73,7 +73,7 @@ def sweep(
         return 0
     curves = None
     if tensorboard:
-        from unseen.views.tensorboard import TensorBoardCurves
+        from unseen.report.tensorboard import TensorBoardCurves
 
         curves = TensorBoardCurves()
     path = output or runs_dir / f"{plan.study.name}.csv"
@@ -158,7 +158,7 @@ def _settle_results(plan: "Plan", tally: "Tally", file: "TidyFile") -> Path:
 
 
 def _local(plan: "Plan", jobs: int | None) -> "Engine":
-    from unseen.experiments.engine import LocalProcesses, available_cores
+    from unseen.runs.engine import LocalProcesses, available_cores
 
     runs = [*plan.runs.values()]
     threads = max(run.experiment.threads for run in runs)
@@ -169,8 +169,8 @@ def _local(plan: "Plan", jobs: int | None) -> "Engine":
 def _dask(
     runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
 ) -> "Engine":
-    from unseen.experiments.dask_engine import DaskWorkers
-    from unseen.views.words import format_count
+    from unseen.report.words import format_count
+    from unseen.runs.dask_engine import DaskWorkers
 
     workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
     count, sharing = len(workers.workers), sum(e.shares_disk for e in workers.workers.values())
@@ -183,10 +183,10 @@ def _dask(
 
 def _foretell(plan: "Plan", jobs: int | None) -> None:
     """Say what a study would run, and how long that takes on this machine."""
+    from unseen.report.study_progress import format_duration
+    from unseen.report.study_tables import plan_table
+    from unseen.report.words import format_count
     from unseen.studies.calibration import calibrate, known_rates
-    from unseen.views.study_progress import format_duration
-    from unseen.views.study_tables import plan_table
-    from unseen.views.words import format_count
 
     emit(plan_table(plan))
     if plan.done_count == plan.fold_count:
@@ -200,15 +200,15 @@ def _foretell(plan: "Plan", jobs: int | None) -> None:
         workers.shutdown(wait=False)
         raise
     workers.shutdown()
-    seconds = sum(rates.seconds(task) * count for task, count in plan.first_missing())
+    seconds = sum(rates.seconds(job) * count for job, count in plan.first_missing())
     at_once = format_count(workers.slots, "fold")
     emit(f"About {format_duration(seconds / workers.slots)} on this machine, {at_once} at a time.")
 
 
 def _failures(tally: "Tally") -> list[str]:
     """What failed, and what was left to others, a line each."""
+    from unseen.report.words import format_count
     from unseen.studies.sweep import failures
-    from unseen.views.words import format_count
 
     lines = []
     if tally.left:
@@ -228,8 +228,8 @@ def _failures(tally: "Tally") -> list[str]:
 def _report(plan: "Plan", path: Path, failed: list[str]) -> Path:
     """Write the page of a study, and those of its runs that have none of all their folds."""
     from unseen.api import Run
+    from unseen.report.study_report import write_study_report
     from unseen.studies.sweep import plan_study
-    from unseen.views.study_report import write_study_report
 
     plan = plan_study(plan.study, next(iter(plan.runs)).path.parent)
     for folder in (folder for folder in plan.runs if plan.done[folder]):

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from unseen.errors import SettingError, UnseenError, is_out_of_memory
 from unseen.files import parse_json
 from unseen.lab.faults import BusyError, NotThereError, WrongTypeError
+from unseen.report.json_view import jsonable
 from unseen.settings import format_value
-from unseen.views.json_view import jsonable
 
 JSON_TYPE = "application/json"
 BEGINS_WITH_WORD = re.compile(r"[a-z]{2,}[ ,;]|a [a-z]")  # unlike "a // b" and "fast-1a2b"

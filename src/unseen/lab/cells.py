@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.analysis.error_parts import error_parts_by_row, estimate
 from unseen.errors import UnseenError
-from unseen.experiments.fold import torch_threads
-from unseen.experiments.measuring import all_of
-from unseen.experiments.networks import load_network
-from unseen.experiments.run_folder import RunFolder
 from unseen.files import DamagedFileError
-from unseen.insight.error_parts import error_parts_by_row, estimate
 from unseen.lab.offers import Setup
-from unseen.learning.metrics import rounds_to_answer
-from unseen.learning.models import is_own
+from unseen.networks.own_files import is_own
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples, render_pictures, side_by_side
-from unseen.problem.symbol_words import symbol_words
-from unseen.views.report import as_data_uri
-from unseen.views.words import format_combination, named_parts_by_place, place_names
+from unseen.report.report import as_data_uri
+from unseen.report.symbol_words import symbol_words
+from unseen.report.words import format_combination, named_parts_by_place, place_names
+from unseen.runs.fold import torch_threads
+from unseen.runs.measuring import all_of
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.trained_networks import load_network
+from unseen.training.metrics import rounds_to_answer
 
 if TYPE_CHECKING:
-    from unseen.learning.modules import RescaledOutput
+    from unseen.networks.modules import RescaledOutput
 
 ASKED = 200  # pictures of a combination whose answers are not on record
 IMAGES = 14  # in each place, to split its error by
@@ -76,7 +76,7 @@ class Networks:
         """The answer to each picture, (n, height, width) -> (n,)."""
         import torch
 
-        from unseen.learning.evaluation import predict_pictures
+        from unseen.training.evaluation import predict_pictures
 
         network = self.network(folder, setup)
         with torch_threads(setup.experiment.threads):
@@ -85,8 +85,8 @@ class Networks:
 
 def picture_of(panels: Any, setup: Setup) -> NDArray[np.uint8]:
     """A picture from its symbols, each as base64 of its grey values: (1, height, width)."""
-    height, width = setup.posed.bank.test.images.shape[1:]
-    length = setup.posed.combinations.digits.shape[1]
+    height, width = setup.task.bank.test.images.shape[1:]
+    length = setup.task.combinations.digits.shape[1]
     wanted = f"panels must be {length} texts, each {height} × {width} grey values in base64"
     if not (isinstance(panels, list) and len(panels) == length):
         raise UnseenError(wanted)
@@ -102,10 +102,10 @@ def picture_of(panels: Any, setup: Setup) -> NDArray[np.uint8]:
 
 def cell_json(networks: Networks, folder: RunFolder, setup: Setup, row: int) -> dict[str, Any]:
     """What the network of a fold makes of one combination, seen or not."""
-    posed, experiment = setup.posed, setup.experiment
-    table, problem = posed.combinations, experiment.problem
+    task, experiment = setup.task, setup.experiment
+    table, problem = task.combinations, experiment.problem
     answer = int(table.answers[row])
-    is_unseen = row in posed.unseen(setup.fold)
+    is_unseen = row in task.unseen(setup.fold)
     samples, predictions, parts = _on_record(folder, setup, row) if is_unseen else (None, None, {})
     recorded = samples is not None
     if samples is None or predictions is None:
@@ -135,19 +135,19 @@ def _on_record(
     folder: RunFolder, setup: Setup, row: int
 ) -> tuple[Samples | None, NDArray[np.float32] | None, dict[str, float]]:
     """The test samples of an unseen combination and their answers, where its fold is done."""
-    posed, experiment = setup.posed, setup.experiment
+    task, experiment = setup.task, setup.experiment
     if folder.result(setup.fold, thorough=False) is None:
         return None, None, {}
     arrays = folder.arrays(setup.fold, experiment)
     of = arrays.combination == row
-    samples = Samples(posed.bank.test, arrays.images[of], arrays.combination[of], arrays.answer[of])
+    samples = Samples(task.bank.test, arrays.images[of], arrays.combination[of], arrays.answer[of])
     parts: dict[str, float] = {}
     rows, tables, means = arrays.table_rows, arrays.tables, arrays.means
     if rows is not None and tables is not None and means is not None and row in rows:
-        seen = np.ones(len(posed.combinations.digits), np.bool_)
-        seen[posed.unseen(setup.fold)] = False
+        seen = np.ones(len(task.combinations.digits), np.bool_)
+        seen[task.unseen(setup.fold)] = False
         which = rows == row
-        found = error_parts_by_row(posed.combinations, seen, means, rows[which], tables[which])
+        found = error_parts_by_row(task.combinations, seen, means, rows[which], tables[which])
         parts = named_parts_by_place(experiment, found[row])
     return samples, arrays.prediction[of], parts
 
@@ -156,14 +156,14 @@ def _asked(
     networks: Networks, folder: RunFolder, setup: Setup, row: int
 ) -> tuple[Samples, NDArray[np.float32], dict[str, float]]:
     """Test pictures of any combination, answered now; its error split by place."""
-    posed, experiment = setup.posed, setup.experiment
-    table = posed.combinations
+    task, experiment = setup.task, setup.experiment
+    table = task.combinations
     rng = Streams(experiment.seed, setup.fold).numpy("asked in the lab", row)
-    samples = draw_samples(table, np.asarray([row]), posed.bank.test, ASKED, rng)
+    samples = draw_samples(table, np.asarray([row]), task.bank.test, ASKED, rng)
     predictions = networks.answers(folder, setup, render_pictures(samples, slice(None)))
     places = table.digits.shape[1]
     images = max(2, math.floor(IMAGES ** (2 / places)))
-    shown = all_of(posed, row, images, rng)
+    shown = all_of(task, row, images, rng)
     answers = networks.answers(folder, setup, render_pictures(shown, slice(None)))
     split = estimate(answers.reshape((images,) * places), float(table.answers[row]))
     names = place_names(experiment.problem)

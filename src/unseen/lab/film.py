@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from unseen.experiments.events import Measured, Progressed
-from unseen.experiments.fold import FoldResult
-from unseen.experiments.measuring import Measurement, shown_samples, watched_samples
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import FoldFollower
 from unseen.files import DamagedFileError
 from unseen.lab.offers import Setup
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import render_pictures
-from unseen.views.report import as_data_uri
+from unseen.report.report import as_data_uri
+from unseen.runs.events import Measured, Progressed
+from unseen.runs.fold import FoldResult
+from unseen.runs.measuring import Measurement, shown_samples, watched_samples
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import FoldFollower
 
 RESULT_SECONDS = 1.0  # between looks whether a fold is done
 HELD_SECONDS = 3.0  # between looks whether some other process works on a fold
@@ -69,7 +69,7 @@ class Film:
 
     @cached_property
     def _rows(self) -> dict[tuple[int | str, ...], int]:
-        digits = self.setup.posed.combinations.digits.tolist()
+        digits = self.setup.task.combinations.digits.tolist()
         return {tuple(spelled(each)): row for row, each in enumerate(digits)}
 
     def _frame(self, measurement: Measurement) -> dict[str, Any]:
@@ -104,16 +104,16 @@ class Film:
 
     def shown(self) -> list[dict[str, Any]]:
         """The samples whose answers are in every frame."""
-        experiment, posed = self.setup.experiment, self.setup.posed
+        experiment, task = self.setup.experiment, self.setup.task
         streams = Streams(experiment.seed, self.setup.fold)
-        watched = watched_samples(posed, experiment.training.watched_samples, streams)
+        watched = watched_samples(task, experiment.training.watched_samples, streams)
         if watched is None:
             return []
         samples = watched.samples.some(shown_samples(watched))
         pictures = render_pictures(samples, np.arange(len(samples)))
         return [
             {
-                "combination": spelled(posed.combinations.digits[row]),
+                "combination": spelled(task.combinations.digits[row]),
                 "answer": int(answer),
                 "picture": as_data_uri(picture),
             }

@@ -12,24 +12,24 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from unseen.analysis.comparison import RunGroup, compare_groups
 from unseen.api import Run
 from unseen.errors import UnseenError, printable
-from unseen.experiments.experiment import Experiment
-from unseen.experiments.find_runs import list_runs
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import RunFolder
-from unseen.insight.comparison import RunGroup, compare_groups
 from unseen.lab.cells import Networks, cell_json, picture_of
 from unseen.lab.faults import NotThereError
 from unseen.lab.film import Films
 from unseen.lab.offers import EFFORTS, Offer, Setup, setup_json, setup_of
 from unseen.lab.speed import Speed
 from unseen.lab.state import Trainings
-from unseen.problem.settings import Problem
-from unseen.views.comparisons import comparison_json
-from unseen.views.repeat_command import side_by_side
-from unseen.views.tables import describe
-from unseen.views.verdict_text import verdict_text
+from unseen.problem.problem import Problem
+from unseen.report.comparisons import comparison_json
+from unseen.report.repeat_command import side_by_side
+from unseen.report.tables import describe
+from unseen.report.verdict_text import verdict_text
+from unseen.runs.experiment import Experiment
+from unseen.runs.find_runs import list_runs
+from unseen.runs.presets import PRESETS
+from unseen.runs.run_folder import RunFolder
 
 MOST_LISTED = 200  # runs
 Given = TypeVar("Given")
@@ -190,7 +190,7 @@ class Lab:
     def cell(self, name: str, fold: int, row: int) -> dict[str, Any]:
         """What a network makes of one combination."""
         folder, chosen = self.open_setup(name, fold)
-        if not 0 <= row < len(chosen.posed.combinations.digits):
+        if not 0 <= row < len(chosen.task.combinations.digits):
             raise NotThereError("there is no such combination")
         return cell_json(self.networks, folder, chosen, row)
 

@@ -12,25 +12,26 @@ from typing import Any, get_args
 import numpy as np
 
 from unseen.errors import SettingError, UnseenError, printable, unknown
-from unseen.experiments.checks import check_fold
-from unseen.experiments.differences import changes
-from unseen.experiments.experiment import SETTINGS, Experiment, setting_value
-from unseen.experiments.posing import PosedProblem, pose
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import find_experiment
-from unseen.learning.baselines import BASELINES
-from unseen.learning.models import MODELS, is_own
+from unseen.networks.models import MODELS
+from unseen.networks.own_files import is_own
 from unseen.problem.fashion import find_fashion_mnist
 from unseen.problem.leakage import determined_answers, rule_of, split_leakage
 from unseen.problem.operations import OPERATIONS, parse_operation, spelled
 from unseen.problem.splits import SPLITS, ready_lists
-from unseen.problem.symbol_words import symbol_words
 from unseen.problem.symbols import SYMBOLS, canonical_symbols, load_symbols
-from unseen.views.catalogues import CATALOGUES
-from unseen.views.leakage_text import format_leakage
-from unseen.views.repeat_command import command_of
-from unseen.views.words import answers_word, combinations_word, place_names
+from unseen.problem.task import Task, make_task
+from unseen.report.catalogues import CATALOGUES
+from unseen.report.leakage_text import format_leakage
+from unseen.report.repeat_command import command_of
+from unseen.report.symbol_words import symbol_words
+from unseen.report.words import answers_word, combinations_word, place_names
+from unseen.runs.checks import check_fold
+from unseen.runs.differences import changes
+from unseen.runs.experiment import SETTINGS, Experiment, setting_value
+from unseen.runs.presets import PRESETS
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import find_experiment
+from unseen.training.baselines import BASELINES
 
 MOST_COMBINATIONS = 1_000  # that the page can show
 LONGEST_TEXT = 1_000  # of a setting
@@ -47,8 +48,8 @@ class Setup:
     fold: int
 
     @property
-    def posed(self) -> PosedProblem:
-        return pose(self.experiment.problem)
+    def task(self) -> Task:
+        return make_task(self.experiment.problem)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Offer:
         self._check(settings)
         experiment = find_experiment(preset).vary(**settings)
         _refuse_many(experiment)
-        fold, count = check_fold(document.get("fold", 1)), len(pose(experiment.problem).folds)
+        fold, count = check_fold(document.get("fold", 1)), len(make_task(experiment.problem).folds)
         if not 1 <= fold <= count:
             raise SettingError("fold", fold, f"does not exist; this split has 1 to {count}")
         return Setup(experiment, fold)
@@ -195,18 +196,18 @@ def _refuse_many(experiment: Experiment) -> None:
 
 def setup_json(setup: Setup) -> dict[str, Any]:
     """All that the page says of a setup before anything is trained."""
-    experiment, posed = setup.experiment, setup.posed
-    problem, table = experiment.problem, posed.combinations
-    fold = posed.folds[setup.fold - 1]
+    experiment, task = setup.experiment, setup.task
+    problem, table = experiment.problem, task.combinations
+    fold = task.folds[setup.fold - 1]
     leakage = split_leakage(table, [fold])
     determined = determined_answers(table, fold, rule_of(table))
-    many = len(posed.folds) > 1
-    height, width = posed.bank.test.images.shape[1:]
+    many = len(task.folds) > 1
+    height, width = task.bank.test.images.shape[1:]
     return {
         "preset": experiment.name,
         "settings": _changed_settings(experiment),
         "fold": setup.fold,
-        "folds": len(posed.folds),
+        "folds": len(task.folds),
         "places": [spelled(np.unique(column)) for column in table.digits.T],
         "place_names": place_names(problem),
         "symbol_names": symbol_words(problem.symbols).names,
@@ -239,7 +240,7 @@ def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:
     experiment = folder.experiment()
     offer.refuse_others(experiment)
     _refuse_many(experiment)
-    known = range(1, len(pose(experiment.problem).folds) + 1)
+    known = range(1, len(make_task(experiment.problem).folds) + 1)
     if fold is None:
         done = [each.fold for each in folder.results(thorough=False)[0]]
         fold = next((each for each in [*done, *folder.folds()] if each in known), 1)

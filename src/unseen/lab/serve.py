@@ -11,11 +11,11 @@ from types import FrameType
 import uvicorn
 
 from unseen.errors import SettingError, UnseenError
-from unseen.experiments.find_runs import find_run
 from unseen.lab.lab import Lab
 from unseen.lab.offers import Offer
 from unseen.lab.safety import Door
 from unseen.lab.server import create_app
+from unseen.runs.find_runs import find_run
 
 HOST = "127.0.0.1"
 PORTS = range(8150, 8170)  # the first that is free, unless one is named

@@ -16,7 +16,7 @@ from unseen.lab.faults import NotThereError
 from unseen.lab.lab import Lab
 from unseen.lab.safety import REPORT_POLICY, Door, Guard
 from unseen.lab.watching import watch_events
-from unseen.views.drawing import share_colours
+from unseen.report.drawing import share_colours
 
 STATIC = files("unseen.lab") / "static"
 TYPES = {

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import torch_threads
-from unseen.experiments.presets import PRESETS, fast
-from unseen.learning.models import MODELS
+from unseen.networks.models import MODELS
+from unseen.runs.experiment import Experiment
+from unseen.runs.fold import torch_threads
+from unseen.runs.presets import PRESETS, fast
 
 REFERENCE_STEP_SECONDS = 0.009  # of `fast`, on the machine that PRESETS' seconds are from
 
@@ -23,9 +23,9 @@ class Speed:
         """Time steps of the smallest network; what else runs may delay some of them."""
         import torch
 
-        from unseen.experiments.posing import seen_samples
-        from unseen.learning.training import PARTS_PER_EPOCH, start_training, train
         from unseen.problem.randomness import Streams
+        from unseen.problem.task import seen_samples
+        from unseen.training.loop import PARTS_PER_EPOCH, start_training, train
 
         tiny = fast().vary(samples=22, epochs=3)
         streams, device = Streams(0, 1), torch.device("cpu")

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from unseen.experiments.experiment import Experiment
-from unseen.experiments.run_folder import RunFolder
 from unseen.lab.faults import BusyError
+from unseen.runs.experiment import Experiment
+from unseen.runs.run_folder import RunFolder
 
 Status = Literal["starting", "training", "done", "stopped", "failed", "killed"]
 UNDER_WAY = ("starting", "training")

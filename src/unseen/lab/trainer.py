@@ -17,12 +17,12 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from unseen.errors import UnseenError
-from unseen.experiments.engine import LocalProcesses
-from unseen.experiments.events import Measured, Progressed, event_json
-from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import FoldResult
-from unseen.experiments.session import session
-from unseen.experiments.worker import complete_fold
+from unseen.runs.engine import LocalProcesses
+from unseen.runs.events import Measured, Progressed, event_json
+from unseen.runs.experiment import Experiment
+from unseen.runs.fold import FoldResult
+from unseen.runs.session import session
+from unseen.runs.worker import complete_fold
 
 
 class TrainingProcess(LocalProcesses):

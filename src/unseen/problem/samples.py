@@ -48,9 +48,9 @@ def draw_samples(
     """For the combinations of some rows, images of their digits, at random with replacement.
 
     >>> import numpy as np, unseen
-    >>> posed = unseen.pose(unseen.Problem())
+    >>> task = unseen.make_task(unseen.Problem())
     >>> rows, rng = np.asarray([38, 83]), np.random.default_rng(0)  # (3, 8) and (8, 3)
-    >>> samples = unseen.draw_samples(posed.combinations, rows, posed.bank.test, 5, rng)
+    >>> samples = unseen.draw_samples(task.combinations, rows, task.bank.test, 5, rng)
     >>> samples.answers.tolist()
     [11, 11, 11, 11, 11, 11, 11, 11, 11, 11]
     """

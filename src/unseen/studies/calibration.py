@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unseen.experiments.engine import Engine
-from unseen.experiments.experiment import Experiment
-from unseen.experiments.fold import TRAIN_SAMPLES, fold_steps
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.queue import FoldTask
-from unseen.learning.baselines import BASELINES
-from unseen.problem.settings import Problem
+from unseen.problem.problem import Problem
+from unseen.problem.task import make_task
+from unseen.runs.engine import Engine
+from unseen.runs.experiment import Experiment
+from unseen.runs.fold import TRAIN_SAMPLES, fold_steps
+from unseen.runs.presets import PRESETS
+from unseen.runs.queue import FoldJob
 from unseen.studies.sweep import Plan
+from unseen.training.baselines import BASELINES
 
 CALIBRATION_SECONDS = 3.0
 # of test samples: the test itself, mean answers, quadrants and tables, as fold.py asks them
@@ -28,13 +28,13 @@ def fold_passes(experiment: Experiment, fold: int) -> float:
 
 
 def _train_passes(experiment: Experiment, fold: int) -> float:
-    posed = pose(experiment.problem)
-    seen = len(posed.combinations.digits) - len(posed.unseen(fold))
+    task = make_task(experiment.problem)
+    seen = len(task.combinations.digits) - len(task.unseen(fold))
     return seen * experiment.problem.samples_per_combination * experiment.training.epochs
 
 
 def _asked_passes(problem: Problem, fold: int) -> float:
-    unseen = len(pose(problem).unseen(fold)) * problem.test_samples_per_combination
+    unseen = len(make_task(problem).unseen(fold)) * problem.test_samples_per_combination
     return FORWARD_SHARE * (ASKED_PER_TEST_SAMPLE * unseen + TRAIN_SAMPLES)
 
 
@@ -53,10 +53,10 @@ class Rates:
         rates = self.known.get(model) or [each for known in self.known.values() for each in known]
         return float(np.mean(rates)) if rates else 0.0
 
-    def seconds(self, task: FoldTask) -> float:
+    def seconds(self, job: FoldJob) -> float:
         """What a fold may take."""
-        model = task.experiment.training.model
-        return self.per_pass(model) * fold_passes(task.experiment, task.fold)
+        model = job.experiment.training.model
+        return self.per_pass(model) * fold_passes(job.experiment, job.fold)
 
 
 def known_rates(plan: Plan) -> Rates:
@@ -70,15 +70,15 @@ def known_rates(plan: Plan) -> Rates:
 
 def calibrate(plan: Plan, engine: Engine, rates: Rates) -> Iterator[str]:
     """Try the models of the missing folds that have no rate yet; yields each before it is tried."""
-    for task, _ in plan.first_missing():
-        experiment, model = task.experiment, task.experiment.training.model
+    for job, _ in plan.first_missing():
+        experiment, model = job.experiment, job.experiment.training.model
         if model in rates.known:
             continue
         if model in BASELINES:
-            rates.learn(experiment, task.fold, PRESETS[model].seconds_per_fold)
+            rates.learn(experiment, job.fold, PRESETS[model].seconds_per_fold)
             continue
         yield model
-        rates.known[model] = [engine.submit(seconds_per_pass, experiment, task.fold).result()]
+        rates.known[model] = [engine.submit(seconds_per_pass, experiment, job.fold).result()]
 
 
 def seconds_per_pass(experiment: Experiment, fold: int) -> float:

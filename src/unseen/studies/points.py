@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unseen.experiments.experiment import Experiment, setting_value
-from unseen.experiments.fold import FoldResult
-from unseen.experiments.posing import pose
-from unseen.experiments.run_folder import RunFolder
-from unseen.insight.intervals import Interval, mean_interval
-from unseen.insight.statistics import measures_of
-from unseen.learning.metrics import METRICS
+from unseen.analysis.intervals import Interval, mean_interval
+from unseen.analysis.statistics import measures_of
 from unseen.problem.leakage import find_leakage, rule_of
-from unseen.problem.settings import Problem
+from unseen.problem.problem import Problem
+from unseen.problem.task import make_task
+from unseen.runs.experiment import Experiment, setting_value
+from unseen.runs.fold import FoldResult
+from unseen.runs.run_folder import RunFolder
 from unseen.studies.study import Study
 from unseen.studies.sweep import Plan
+from unseen.training.metrics import METRICS
 
 REPEATS = ("seed", "split_seed", "folds")  # what is repeated, not compared
 
@@ -94,6 +94,6 @@ def _point(plan: Plan, settings: dict[str, Any], folders: Sequence[RunFolder]) -
 
 def _determined_share(problem: Problem, fold: int) -> float | None:
     """The share of a fold's unseen answers that the rule and the seen answers settle."""
-    posed = pose(problem)
-    leakage = find_leakage(posed.combinations, posed.folds[fold - 1], rule_of(posed.combinations))
+    task = make_task(problem)
+    leakage = find_leakage(task.combinations, task.folds[fold - 1], rule_of(task.combinations))
     return None if leakage.undetermined is None else 1 - leakage.undetermined / leakage.unseen

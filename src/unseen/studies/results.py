@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from unseen.analysis.statistics import measures_of
 from unseen.errors import UnseenError, printable, without_paths
-from unseen.experiments.experiment import SETTINGS, setting_value
 from unseen.files import append_line, write_whole
-from unseen.insight.statistics import measures_of
-from unseen.learning.metrics import METRICS
 from unseen.locks import locked
+from unseen.runs.experiment import SETTINGS, setting_value
 from unseen.studies.study import setting_kind
 from unseen.studies.sweep import StudyFold
+from unseen.training.metrics import METRICS
 
 BEFORE = ("run", "preset", *SETTINGS, "fold", "state")
 AFTER = (*METRICS, "seconds", "parameters", "error")

@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from unseen.errors import SettingError, UnseenError, unknown
-from unseen.experiments.checks import check_folds, parse_folds
-from unseen.experiments.experiment import SETTINGS, Experiment
-from unseen.experiments.posing import pose
-from unseen.experiments.presets import PRESETS
-from unseen.experiments.run_folder import RunFolder
 from unseen.files import open_regular
+from unseen.problem.task import make_task
+from unseen.runs.checks import check_folds, parse_folds
+from unseen.runs.experiment import SETTINGS, Experiment
+from unseen.runs.presets import PRESETS
+from unseen.runs.run_folder import RunFolder
 
 Place = tuple[str | int, ...]  # in a file: keys and, in lists, numbers from 0
 
@@ -250,7 +250,7 @@ def _made(chosen: Mapping[str, Any]) -> tuple[Experiment, tuple[int, ...]]:
     settings = dict(chosen)
     preset, folds = settings.pop("preset"), settings.pop("folds", None)
     experiment = PRESETS[preset]().vary(**settings)
-    return experiment, check_folds(parse_folds(folds), len(pose(experiment.problem).folds))
+    return experiment, check_folds(parse_folds(folds), len(make_task(experiment.problem).folds))
 
 
 def _culprit(chosen: Mapping[str, Any], error: UnseenError, names: Sequence[str]) -> str:

@@ -10,15 +10,15 @@ from functools import cached_property
 from pathlib import Path
 
 from unseen.errors import UnseenError, first_line
-from unseen.experiments.checks import check_device, check_network
-from unseen.experiments.engine import LocalProcesses
-from unseen.experiments.events import Note
-from unseen.experiments.fold import FoldResult
-from unseen.experiments.posing import pose
-from unseen.experiments.queue import FoldQueue, FoldTask, NotFinishedError
-from unseen.experiments.run_folder import RunFolder
-from unseen.experiments.session import sweep as sweep_leftovers
-from unseen.learning.models import is_own
+from unseen.networks.own_files import is_own
+from unseen.problem.task import make_task
+from unseen.runs.checks import check_device, check_network
+from unseen.runs.engine import LocalProcesses
+from unseen.runs.events import Note
+from unseen.runs.fold import FoldResult
+from unseen.runs.queue import FoldJob, FoldQueue, NotFinishedError
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import sweep as sweep_leftovers
 from unseen.studies.study import Study, StudyRun
 
 POLL_SECONDS = 0.2
@@ -34,10 +34,10 @@ class Plan:
     done: Mapping[RunFolder, Mapping[int, FoldResult]]
 
     @cached_property
-    def missing(self) -> list[FoldTask]:
+    def missing(self) -> list[FoldJob]:
         """The folds that are still to be run, in the order of the study."""
         return [
-            FoldTask(folder, run.experiment, fold)
+            FoldJob(folder, run.experiment, fold)
             for folder, run in self.runs.items()
             for fold in run.folds
             if fold not in self.done[folder]
@@ -51,12 +51,12 @@ class Plan:
     def done_count(self) -> int:
         return sum(map(len, self.done.values()))
 
-    def first_missing(self) -> Iterator[tuple[FoldTask, int]]:
+    def first_missing(self) -> Iterator[tuple[FoldJob, int]]:
         """Of each run that is not done, a fold that is missing, and how many are."""
         for folder, run in self.runs.items():
             if count := len(run.folds) - len(self.done[folder]):
                 fold = next(each for each in run.folds if each not in self.done[folder])
-                yield FoldTask(folder, run.experiment, fold), count
+                yield FoldJob(folder, run.experiment, fold), count
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class StudyNote:
 class Working:
     """The study goes on; these folds are with the engine."""
 
-    running: tuple[FoldTask, ...]
+    running: tuple[FoldJob, ...]
     waiting: int
 
 
@@ -134,7 +134,7 @@ def check_plan(plan: Plan, engine: Executor) -> None:
             tried.add(kind)
             if isinstance(engine, LocalProcesses):  # else it is the workers' matter
                 check_device(run.experiment.device)
-            [*check_network(run.experiment, pose(problem), run.folds, engine)]
+            [*check_network(run.experiment, make_task(problem), run.folds, engine)]
 
 
 def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
@@ -148,10 +148,10 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
             yield StudyFold(folder, run, fold, result, was_done=True)
     begun: set[RunFolder] = set()
 
-    def begin(task: FoldTask) -> None:
-        if task.folder not in begun:
-            task.folder.create(task.experiment)
-            begun.add(task.folder)
+    def begin(job: FoldJob) -> None:
+        if job.folder not in begun:
+            job.folder.create(job.experiment)
+            begun.add(job.folder)
 
     queue = FoldQueue(engine, plan.missing, begin)
     try:
@@ -159,13 +159,13 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
         if left:  # whoever held these may have died since, or have finished them
             time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
             queue = FoldQueue(engine, left, begin)
-            for task in (yield from _run(plan, queue)):
-                yield StudyFold(task.folder, plan.runs[task.folder], task.fold, None)
+            for job in (yield from _run(plan, queue)):
+                yield StudyFold(job.folder, plan.runs[job.folder], job.fold, None)
     except BaseException:
         running = [*queue.running.values()]
         engine.shutdown(wait=False)
-        for task in running:
-            sweep_leftovers(task.folder, [task.fold])
+        for job in running:
+            sweep_leftovers(job.folder, [job.fold])
         raise
 
 
@@ -179,30 +179,30 @@ def folds_as_they_are(plan: Plan, tally: Tally) -> Iterator[StudyFold]:
             yield failed.get((folder, fold), there) if there.result is None else there
 
 
-def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldTask]]:
+def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldJob]]:
     left = []
     with closing(queue):
         while queue:
-            for task, end in queue.advance(POLL_SECONDS):
-                folder, run = task.folder, plan.runs[task.folder]
+            for job, end in queue.advance(POLL_SECONDS):
+                folder, run = job.folder, plan.runs[job.folder]
                 if isinstance(end, FoldResult):
-                    yield StudyFold(folder, run, task.fold, end)
+                    yield StudyFold(folder, run, job.fold, end)
                 elif isinstance(end, Note):
                     yield StudyNote(folder, end)
                 elif isinstance(end, Exception):
-                    yield StudyFold(folder, run, task.fold, None, _recorded(task, end))
+                    yield StudyFold(folder, run, job.fold, None, _recorded(job, end))
                 else:
-                    left.append(task)
+                    left.append(job)
             yield Working(tuple(queue.running.values()), len(queue.waiting))
     return left
 
 
-def _recorded(task: FoldTask, error: Exception) -> str:
+def _recorded(job: FoldJob, error: Exception) -> str:
     """What a fold failed with, in a line; all of it is kept in its folder where that can be."""
     said = error.reason if isinstance(error, NotFinishedError) else str(error)
     with suppress(UnseenError):  # a disk that is full, which may well be why it failed
         log = "\n".join([said, *getattr(error, "__notes__", ())])
-        task.folder.record_failure(task.fold, log)
+        job.folder.record_failure(job.fold, log)
     if isinstance(error, UnseenError):
         return said
     return said.strip().splitlines()[-1] if said.strip() else first_line(error)

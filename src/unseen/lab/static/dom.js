@@ -35,7 +35,7 @@ function dress(element, given, children) {
 
 const HALF_UP = 1e-9; // a half is rounded up, whichever way a sum of floats has missed it
 
-/** A share in percent, rounded as `format_percent` of views/words.py does. @param {number} share @param {number} [digits] */
+/** A share in percent, rounded as `format_percent` of report/words.py does. @param {number} share @param {number} [digits] */
 export const percentage = (share, digits = 0) => Number((100 * share + HALF_UP).toFixed(digits));
 
 /** @param {number | null | undefined} share @param {number} [digits] */

@@ -1,4 +1,4 @@
-// A trained network in plain JavaScript: does the steps that lab/graph.py wrote down.
+// A trained network in plain JavaScript: does the steps that use/graph.py wrote down.
 
 /** @typedef {{data: Float32Array, shape: number[]}} Value */
 /**
@@ -274,7 +274,7 @@ async function unpack(shapes, packed) {
   });
 }
 
-/** Undo lab/packing.py's `as_text`. @param {string} text @param {number} itemBytes @returns {Promise<ArrayBuffer>} */
+/** Undo use/packing.py's `as_text`. @param {string} text @param {number} itemBytes @returns {Promise<ArrayBuffer>} */
 async function fromText(text, itemBytes) {
   const packed = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));

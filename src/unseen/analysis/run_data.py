@@ -1,0 +1,60 @@
+"""What a run left in its folder, read once: all that summaries and reports are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.analysis.deep import DEEP_FILE, DeepFold, deep_of
+from unseen.problem.task import Task, make_task
+from unseen.runs.experiment import Experiment
+from unseen.runs.fold import FoldArrays, FoldResult
+from unseen.runs.measuring import Measurement
+from unseen.runs.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class FoldData:
+    """A finished fold: its result, its arrays, which combinations it had seen."""
+
+    result: FoldResult
+    arrays: FoldArrays
+    seen: NDArray[np.bool_]  # (combinations,)
+    measurements: tuple[Measurement, ...]  # made while it learnt
+    deep: DeepFold | None  # computed on demand, if it was
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run: its folder, its problem with symbols and folds, and its finished folds."""
+
+    folder: RunFolder
+    experiment: Experiment
+    task: Task
+    folds: tuple[FoldData, ...]
+
+    @property
+    def results(self) -> list[FoldResult]:
+        return [fold.result for fold in self.folds]
+
+
+def load_run_data(
+    folder: RunFolder, experiment: Experiment, results: Sequence[FoldResult]
+) -> RunData:
+    """Read these folds of a run."""
+    folder.refuse_changed_parts(experiment)
+    task = make_task(experiment.problem)
+    folds = []
+    for result in results:
+        seen = np.ones(len(task.combinations.digits), np.bool_)
+        seen[task.unseen(result.fold)] = False
+        arrays = folder.arrays(result.fold, experiment)
+        measurements = tuple(
+            each
+            for each in folder.measurements(result.fold).read()
+            if each.epochs <= experiment.training.epochs
+        )
+        deep = deep_of(folder.derived(result.fold, DEEP_FILE), task, result.fold)
+        folds.append(FoldData(result, arrays, seen, measurements, deep))
+    return RunData(folder, experiment, task, tuple(folds))

@@ -1,0 +1,1 @@
+"""What answers: encoders, read-outs, symbols and their rule, and one's own networks."""

@@ -1,0 +1,176 @@
+"""Pieces of networks that need torch to be defined."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+
+class RescaledOutput(nn.Module):
+    """A network whose output is read in the answers' own scale.
+
+    Training sees the answers' mean and spread taken off, and everything after it sees answers.
+    """
+
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, network: nn.Module, mean: float = 0.0, spread: float = 1.0) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32))
+        self.register_buffer("spread", torch.tensor(spread, dtype=torch.float32))
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        outputs: Tensor = self.network(pictures)  # (n, 1, height, width) -> (n, 1)
+        count = pictures.shape[0]  # len() would fix it for good where a network is exported
+        if outputs.numel() != count:  # one number would pass for the answer to all
+            raise ValueError(f"{count} pictures got {outputs.numel()} answers")
+        return self.mean + self.spread * outputs.flatten().float()
+
+    def likelihood_loss(
+        self, pictures: Tensor, answers: Tensor, *, squared: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of a network that gives probabilities, and its answers in their own scale."""
+        scaled = (answers - self.mean) / self.spread
+        loss_of: Callable[..., tuple[Tensor, Tensor]] = self.network.likelihood_loss  # type: ignore[assignment]
+        loss, outputs = loss_of(pictures, scaled, squared=squared)
+        return loss, self.mean + self.spread * outputs
+
+    def end_epoch(self, *, is_last: bool) -> None:
+        """Tell a network that wants to know that an epoch is over."""
+        if callable(end_epoch := getattr(self.network, "end_epoch", None)):
+            end_epoch(is_last=is_last)
+
+    def take_simplest_rule(self) -> bool:
+        """Have a network that can do so answer by the simplest rule; whether it does."""
+        take = getattr(self.network, "take_simplest_rule", None)
+        return callable(take) and bool(take())
+
+    def refit_rule(self, number: int) -> bool:
+        """Have a network that can do so answer in another way; whether it can."""
+        if callable(refit_rule := getattr(self.network, "refit_rule", None)):
+            refit_rule(number)
+            return True
+        return False
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a network doubts what it answers to combinations that it has not seen."""
+        return bool(getattr(self.network, "is_doubtful", False))
+
+
+def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:
+    """The model with channels last: convolutions and pooling on a CPU take half the time."""
+    # kernels of volumes, in a network of one's own, cannot lie so
+    if all(weights.ndim != 5 for weights in (*model.parameters(), *model.buffers())):
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return model
+
+
+def saved_weights(model: nn.Module) -> dict[str, Tensor]:
+    """All weights of a model, each copied: safetensors files cannot share memory between two."""
+    return {
+        name: tensor.detach().clone(memory_format=torch.contiguous_format)
+        for name, tensor in model.state_dict().items()
+    }
+
+
+class Fp32Linear(nn.Linear):
+    """A dense layer that computes in fp32 even where the network around it does so in bf16.
+
+    For the last layers: bf16 has eight bits, too few to tell answers of half a unit apart.
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        kind = values.device.type
+        if not torch.is_autocast_enabled(kind):
+            return super().forward(values)
+        with torch.autocast(kind, enabled=False):
+            return super().forward(values.float())
+
+
+class FlattenLast(nn.Module):
+    """Flatten a map place by place, channels last, as Keras does: no copy where they lie so."""
+
+    def forward(self, maps: Tensor) -> Tensor:
+        return maps.permute(0, 2, 3, 1).flatten(1)  # (n, c, h, w) -> (n, h · w · c)
+
+
+class Dropout(nn.Module):
+    """Elementwise dropout from random bytes: a quarter of the time of torch's own."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+        self.threshold = round(256 * share)
+        if self.threshold != 256 * share:
+            raise ValueError(f"a byte cannot tell {share} apart; take a multiple of 1/256")
+
+    def forward(self, values: Tensor) -> Tensor:
+        if not self.training:
+            return values
+        count = values.numel()
+        words = torch.empty((count + 7) // 8, dtype=torch.int64, device=values.device)
+        random_bytes = words.random_(-(2**63), None).view(torch.uint8)[:count]
+        kept = (random_bytes >= self.threshold).to(values.dtype).div_(1 - self.share)
+        return values * kept.view(values.shape)
+
+    def extra_repr(self) -> str:
+        return f"{self.share}"
+
+
+class Towers(nn.Module):
+    """Panels of equal width through one encoder, which gives each a few values.
+
+    The answer is a sum of linear terms in all values, and of products: each takes one linear
+    reading of every panel, so that both a + b and a · b are within reach. The fewer values, the
+    less is left open where combinations are unseen.
+    """
+
+    def __init__(
+        self, length: int, encoder: nn.Module, codes: int, values: int, products: int
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.length = length
+        self.values = Fp32Linear(codes, values)
+        self.linear = Fp32Linear(length * values, 1)
+        self.factors = nn.ModuleList(Fp32Linear(values, products) for _ in range(length))
+        self.products = Fp32Linear(products, 1, bias=False)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        count, _, height, width = pictures.shape
+        side = width // self.length
+        panels = pictures.view(count, height, self.length, side).transpose(1, 2)
+        codes = self.encoder(panels.reshape(-1, 1, height, side)).tanh()
+        values = self.values(codes).view(count, self.length, -1)  # (n, length, values)
+        product = torch.ones((), device=pictures.device)
+        for place, factor in enumerate(self.factors):
+            product = product * factor(values[:, place])
+        added: Tensor = self.linear(values.flatten(1)) + self.products(product)
+        return added  # (n, 1)
+
+
+class CurvedReadOut(nn.Module):
+    """One number from a few values v: linear in v, in u² and in |u|; u are directions through v.
+
+    Squares make products, as a · b = ((a + b)² - (a - b)²) / 4, and absolute values make the larger
+    of two and their distance. Both begin as nothing: what sums can do is left to sums.
+    """
+
+    def __init__(self, values: int, directions: int = 4) -> None:
+        super().__init__()
+        self.directions = Fp32Linear(values, directions)
+        self.answer = Fp32Linear(values + 2 * directions, 1)
+
+    def start(self) -> None:
+        """Set the first weights."""
+        nn.init.normal_(self.directions.weight)
+        nn.init.normal_(self.directions.bias, std=0.5)
+        nn.init.zeros_(self.answer.weight[:, self.directions.in_features :])
+
+    def forward(self, v: Tensor) -> Tensor:
+        u = self.directions(v)
+        answer: Tensor = self.answer(torch.cat([v, u.square(), u.abs()], dim=1))
+        return answer  # (n, 1)

@@ -1,0 +1,125 @@
+"""How figures look: colours, axes, and SVG that follows the page's colours."""
+
+import html
+import io
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from matplotlib import colormaps, rc_context
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from unseen.analysis.summary import Summary
+
+Thing = TypeVar("Thing")
+Offset = tuple[float, float]
+
+# told apart by colour-blind readers too (Okabe and Ito); the page has others at night
+COLOURS = {
+    "ink": "#1b1b1b",
+    "faint": "#8c8c8c",
+    "blue": "#0072b2",
+    "orange": "#d55e00",
+    "green": "#009e73",
+    "pink": "#cc79a7",
+}
+INK, FAINT, BLUE, ORANGE, GREEN, PINK = COLOURS.values()
+SERIES = (BLUE, ORANGE, GREEN, PINK)
+STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "text.parse_math": False,  # a name with two $ in it is no formula
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.fonttype": "none",  # text stays text: smaller, and found by a search
+    "svg.hashsalt": "unseen",
+    "pdf.fonttype": 42,
+}
+WIDTH = 4.3
+ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+MOST_DOTS = 400
+NOT_RECORDED = (
+    "Not recorded: this run was made by an earlier version, or its baseline takes too long. "
+    "The same command with --restart records it."
+)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of a run: all that the page, the files and the exports need to show it."""
+
+    title: str
+    draw: Callable[[Summary], Figure | str]  # or why it cannot be drawn
+    caption: Callable[[Summary], str]  # what to see in it, if it is drawn
+    headings: tuple[str, ...] = ()  # of a table under it
+    rows: Callable[[Summary], list[tuple[str, ...]]] = lambda summary: []
+
+
+def in_our_style() -> AbstractContextManager[None]:
+    return rc_context(STYLE)
+
+
+def axes(height: float = 3.2) -> tuple[Figure, Axes]:
+    """One pair of axes, as wide as a column of the page."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def label(place: Axes, text: str, at: tuple[float, float], offset: Offset, **style: Any) -> None:
+    """A text beside a point; `offset` is in printer's points."""
+    place.annotate(text, at, xytext=offset, textcoords="offset points", color=INK, **style)
+
+
+def scale_by_factors(place: Axes) -> None:
+    """A logarithmic scale upwards, with few marks and in plain numbers."""
+    place.set_yscale("log")
+    place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    place.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    place.yaxis.set_minor_locator(NullLocator())
+
+
+def share_colours(share: float) -> tuple[str, str]:
+    """The colour of a share, and black or white, whichever can be read on it."""
+    colour = colormaps["viridis"](share)
+    light = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
+    return to_hex(colour), "#000000" if light > 0.5 else "#ffffff"
+
+
+def thinned(things: Sequence[Thing]) -> list[Thing]:
+    """At most some hundreds, evenly taken."""
+    return list(things[:: math.ceil(len(things) / MOST_DOTS)])
+
+
+def embedded_svg(name: str, title: str, figure: Figure) -> str:
+    """A figure as part of a page: without a size, in the page's colours, with ids of its own."""
+    text = saved(figure, "svg", transparent=True).decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
+    text = re.sub(r"\s*<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.S)
+    for size in ("height", "width"):
+        text = re.sub(rf' {size}="[^"]*"', "", text, count=1)
+    text = re.sub(r' id="(?!p|m|C)[^"]*"', "", text)
+    text = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", text)
+    for ours, colour in COLOURS.items():
+        text = text.replace(colour, f"var(--{ours})")
+    return text.replace("<svg", f'<svg role="img" aria-label="{html.escape(title)}"', 1)
+
+
+def saved(figure: Figure, ending: str, **options: Any) -> bytes:
+    """The file of a figure, svg or pdf, without its date: the same bytes each time."""
+    file = io.BytesIO()
+    date = {"svg": "Date", "pdf": "CreationDate"}[ending]
+    figure.savefig(file, format=ending, metadata={date: None}, **options)
+    return file.getvalue()

@@ -1,0 +1,236 @@
+"""Figures of how well unseen combinations were answered, each with its caption."""
+
+import math
+import textwrap
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from unseen.analysis.published import published_beside
+from unseen.analysis.summary import Summary
+from unseen.problem.task import QUADRANTS
+from unseen.report.drawing import (
+    BLUE,
+    FAINT,
+    INK,
+    NOT_RECORDED,
+    ORANGE,
+    WIDTH,
+    Drawing,
+    axes,
+    label,
+    share_colours,
+)
+from unseen.report.grid import Slice, grid_of
+from unseen.report.symbol_words import symbol_words
+from unseen.report.verdict_text import unsplit_words
+from unseen.report.words import (
+    combinations_word,
+    format_combination,
+    format_decimal,
+    format_percent,
+    named_parts,
+    names_line,
+    place_names,
+)
+
+
+def ruler(summary: Summary) -> Figure:
+    """The run on one scale with the baselines and the paper."""
+    marks = {name: (reference.rounded.mean, FAINT) for name, reference in summary.baselines.items()}
+    for published in published_beside(summary.experiment.problem):
+        if rounded := published.over_folds().get("rounded"):
+            marks[f"{published.label} a pair"] = (rounded.mean, ORANGE)
+    marks["one answer"] = (summary.constant, FAINT)
+    if math.isfinite(seen := summary.spreads["seen_rounded"].mean):
+        marks["this run, seen"] = (seen, BLUE)
+    marks["this run"] = (summary.rounded.mean, BLUE)
+    ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
+    figure, place = axes(0.55 + 0.3 * len(marks))
+    for at, (name, (value, colour)) in enumerate(ordered):
+        place.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
+        place.plot(100 * value, at, "o", color=colour, markersize=6)
+        end = 100 * value
+        if name == "this run" and math.isfinite(summary.rounded.low):
+            low, end = 100 * summary.rounded.low, 100 * summary.rounded.high
+            place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
+        label(place, format_percent(value), (end, at), (9, 0), va="center")
+    place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
+    place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
+    place.set_ylim(-0.6, len(ordered) - 0.4)
+    return figure
+
+
+def ruler_caption(summary: Summary) -> str:
+    things = combinations_word(summary.experiment.problem)
+    words = [f"How often pictures of unseen {things} round to the right answer."]
+    known = {
+        "nearest": "nearest answers as the most similar training picture: what a memory can do.",
+        "oracle": "oracle is told every label, then computes: what composition could reach.",
+    }
+    words += [about for name, about in known.items() if name in summary.baselines]
+    words.append("One answer: the most that the same answer to every picture could get.")
+    words.append(f"This run, seen: the same network on {things} that it was trained on.")
+    if math.isfinite(summary.rounded.low):
+        words.append("The broad bar is the 95 % interval of this run.")
+    return " ".join(words)
+
+
+def grid(summary: Summary) -> Figure:
+    """Every combination, as it was answered when unseen."""
+    laid_out = grid_of(summary)
+    count = len(laid_out.slices)
+    across = min(count, 2)
+    down = math.ceil(count / across)
+    shape = len(laid_out.slices[0].row_names), len(laid_out.slices[0].column_names)
+    side = WIDTH / across
+    height = down * (side * shape[0] / shape[1] + (0.35 if shape[0] > 1 else 0.6))
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    places = figure.subplots(down, across, squeeze=False).ravel()
+    for place, part in zip(places, laid_out.slices, strict=False):
+        draw_slice(place, part, small=across > 1)
+        place.set(xlabel=laid_out.column_place, ylabel=laid_out.row_place)
+    for place in places[count:]:
+        place.set_visible(False)
+    return figure
+
+
+def draw_slice(place: Axes, part: Slice, *, small: bool) -> None:
+    """One grid, colour and number."""
+    shares = np.asarray(
+        [[np.nan if cell.rounded is None else cell.rounded for cell in row] for row in part.cells]
+    )
+    place.pcolormesh(
+        shares, cmap="viridis", vmin=0, vmax=1, edgecolors="white", linewidth=0.3 if small else 0.8
+    )
+    place.invert_yaxis()
+    place.set_aspect("equal")
+    place.spines[:].set_visible(False)
+    place.tick_params(length=0)
+    place.set_xticks(np.arange(len(part.column_names)) + 0.5, part.column_names)
+    place.set_yticks(np.arange(len(part.row_names)) + 0.5, part.row_names)
+    place.set_title(part.title, fontsize=9)
+    for (row, column), share in np.ndenumerate(shares):
+        if np.isfinite(share):
+            place.text(
+                column + 0.5, row + 0.5, f"{100 * share:.0f}", ha="center", va="center",
+                fontsize=5 if small else 8, color=share_colours(share)[1],
+            )  # fmt: skip
+
+
+def grid_caption(summary: Summary) -> str:
+    ordered = sorted(summary.scores, key=lambda score: (score.measures["rounded"], score.row))
+    problem = summary.experiment.problem
+    words = symbol_words(problem.symbols)
+    worst = ", ".join(format_combination(score.combination, words) for score in ordered[:3])
+    said = (
+        "Each cell is answered by the network that had never seen that combination; the number "
+        f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
+    )
+    names = f"Symbols: {named}." if (named := names_line(problem)) else ""
+    return " ".join(filter(None, (said, grid_of(summary).note, names)))
+
+
+def attribution(summary: Summary) -> Figure | str:
+    """The mean squared error and what it is made of."""
+    known = summary.error_parts
+    if known is None:
+        return NOT_RECORDED
+    if why := unsplit_words(summary):
+        return why
+    parts = named_parts(summary.experiment, known.shares())
+    figure, place = axes(0.6 + 0.36 * len(parts))
+    for at, share in enumerate(reversed(parts.values())):
+        place.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
+        label(place, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
+    place.axvline(0, color=INK, linewidth=0.8)
+    place.set_yticks(range(len(parts)), [textwrap.fill(name, 22) for name in reversed(parts)])
+    low, high = 100 * min(0.0, *parts.values()), 100 * max(parts.values())
+    place.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
+    return figure
+
+
+def attribution_caption(summary: Summary) -> str:
+    parts = summary.error_parts
+    assert parts is not None
+    many = symbol_words(summary.experiment.problem.symbols).many
+    asked = sum(score.error_parts is not None for score in summary.scores)
+    known = len(summary.scores)
+    some = f"{asked:,} of {known:,} " if 0 < asked < known else ""
+    misread = ", ".join(
+        f"{name} {format_decimal(part, 3)}"
+        for name, part in zip(place_names(summary.experiment.problem), parts.misread, strict=True)
+    )
+    mse, wrong, misvalued, shift, interplay = (
+        format_decimal(part, 3)
+        for part in (parts.mse, parts.wrong, parts.misvalued, parts.shift, parts.interplay)
+    )
+    return (
+        f"A mean squared error of {mse} on {some}unseen combinations, split exactly by showing "
+        f"{summary.images_per_place} images in each place beside all others: other pictures than "
+        "those of the tables. Misread: what depends on the image in one place "
+        f"({misread}). Wrong: what all images have in common ({wrong}), less what seen "
+        f"combinations have as well: {many} worth too much or too little to the network "
+        f"({misvalued}) and a shift of all answers ({shift}). Interplay: the rest ({interplay}). "
+        "A part near 0 may come out below it."
+    )
+
+
+def quadrants(summary: Summary) -> Figure | str:
+    """Seen and unseen combinations, in train and test images."""
+    if not summary.quadrants:
+        return NOT_RECORDED
+    figure, place = axes(2.6)
+    for at, name in enumerate(QUADRANTS):
+        right = summary.quadrants[name]["rounded"]
+        colour = BLUE if name.startswith("seen") else ORANGE
+        place.bar(at, 100 * right.mean, color=colour, width=0.62)
+        if right.deviation is not None:
+            place.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
+        label(place, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
+    place.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
+    place.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
+    return figure
+
+
+def quadrants_caption(summary: Summary) -> str:
+    right = {name: 100 * each["rounded"].mean for name, each in summary.quadrants.items()}
+    pairs, others = (
+        f"{format_decimal(right[better] - right[worse], 1)} points"
+        for better, worse in (("seen_test", "unseen_test"), ("seen_train", "seen_test"))
+    )
+    problem = summary.experiment.problem
+    things, images = combinations_word(problem), symbol_words(problem.symbols).images
+    return (
+        f"Blue: {things} it was trained on; orange: {things} it never saw; each in training and "
+        f"in test {images}, on new samples. New {things} cost {pairs}, new {images} "
+        f"{others}. Thin lines: the standard deviation between folds."
+    )
+
+
+def quadrant_rows(summary: Summary) -> list[tuple[str, ...]]:
+    images = symbol_words(summary.experiment.problem.symbols).images
+    return [
+        (
+            name.replace("_", ", ").replace("train", "training") + f" {images}",
+            format_percent(measures["rounded"].mean, 2),
+            format_decimal(measures["mse"].mean, 4),
+            format_decimal(measures["mean_error"].mean, 3),
+        )
+        for name, measures in summary.quadrants.items()
+    ]
+
+
+RESULT_FIGURES = {
+    "ruler": Drawing("Between memory and composition", ruler, ruler_caption),
+    "grid": Drawing("Every combination, when it was unseen", grid, grid_caption),
+    "attribution": Drawing("Whose fault is an error?", attribution, attribution_caption),
+    "quadrants": Drawing(
+        "New combinations, or new images?",
+        quadrants,
+        quadrants_caption,
+        ("combinations", "rounding", "MSE", "mean error"),
+        quadrant_rows,
+    ),
+}

@@ -1,0 +1,183 @@
+"""An experiment: everything that its numbers depend on, frozen and typed."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
+
+from unseen.errors import UnseenError, unknown
+from unseen.parts import ADDED, AddedPart
+from unseen.problem.problem import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
+from unseen.settings import Frozen, setting_names, usable_path
+from unseen.training.recipe import Training
+
+# Raise it when the same experiment would give other numbers than before.
+RESULTS_VERSION = 2
+
+# Settings that count in the fingerprint whatever they are; others only if they are not as here.
+COUNTED = {"model", "epochs", "batch_size", "optimizer", "learning_rate", "schedule"}
+COUNTED |= {"scale_answers", "symbols"}
+NOT_COUNTED = {"name", "watched_samples"}  # no number depends on them
+BF16 = "bf16, last layers in fp32"  # what that precision is; in version 0.1, all layers were bf16
+FIRST_DEFAULTS = {"loss": "mse"}  # of settings whose default is another now
+
+
+class Experiment(Frozen):
+    """A problem, a way to learn it, a seed, and what else the last bits depend on.
+
+    >>> import unseen
+    >>> experiment = unseen.PRESETS["fast"]().vary(operation="subtract", seed=3)
+    >>> experiment.problem.operation, experiment.seed
+    ('subtract', 3)
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", examples=["my-recipe-2"])
+    problem: Problem = Field(default_factory=Problem)
+    training: Training = Field(default_factory=Training)
+    seed: int = Field(0, ge=0, lt=2**63, description="Seed of samples, weights and batches")
+    device: str = Field(
+        "cpu",
+        pattern=r"^(cpu|mps|cuda(:\d+)?)$",
+        examples=["cpu", "cuda", "cuda:1", "mps"],
+        description="cpu, cuda, cuda:1 or mps",
+    )
+    threads: int = Field(1, ge=1, le=1024, description="Threads per fold")
+
+    def vary(self, **settings: Any) -> "Experiment":
+        """The same experiment with some settings changed, by the names of the command line."""
+        refuse_unknown(settings)
+        settings = _resolved(settings, self)
+        problem, training = (
+            getattr(self, part).change(**_fields(model, settings))
+            for part, model in (("problem", Problem), ("training", Training))
+        )
+        own = {name: settings[name] for name in settings.keys() & Experiment.model_fields.keys()}
+        return self.change(problem=problem, training=training, **own)
+
+
+def refuse_unknown(settings: Mapping[str, Any], others: Iterable[str] = ()) -> None:
+    """Refuse settings that no experiment has; `others` are known to whoever asks."""
+    if stray := settings.keys() - SETTINGS.keys() - {"unseen_list", "name"}:
+        raise unknown("setting", min(stray), [*SETTINGS, *others])
+
+
+def _fields(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that a model has, by the names of its fields."""
+    names = {info.title or field: field for field, info in model.model_fields.items()}
+    return {names[name]: value for name, value in settings.items() if name in names}
+
+
+def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
+    """Settings with paths made absolute, and a split to develop on."""
+    from unseen.networks.own_files import is_own
+    from unseen.problem.symbols import canonical_symbols
+
+    resolved = dict(settings)
+    if "symbols" in settings:
+        resolved["symbols"] = canonical_symbols(usable_path("symbols", settings["symbols"]))
+    if is_own(model := str(settings.get("model", ""))):
+        file, _, name = usable_path("model", model).rpartition(":")
+        try:
+            resolved["model"] = f"{Path(file).resolve()}:{name}"
+        except (OSError, RuntimeError) as error:  # a link to itself
+            raise UnseenError(f"cannot read {file}: {error}") from error
+    if settings.get("development") and experiment.problem.split_seed == PAPER_SPLIT_SEED:
+        resolved.setdefault("split_seed", DEVELOPMENT_SPLIT_SEED)
+    return resolved
+
+
+def setting_value(experiment: Experiment, name: str) -> Any:
+    """The value of a setting, by the name that the command line has for it.
+
+    Where unseen combinations were listed, the list is the split, as it is typed.
+    """
+    if name == "split" and experiment.problem.unseen_list:
+        from unseen.problem.splits import typed_folds
+
+        return typed_folds(experiment.problem.unseen_list)
+    for part in (experiment.problem, experiment.training, experiment):
+        for field, info in type(part).model_fields.items():
+            if name == (info.title or field):
+                return getattr(part, field)
+    raise unknown("setting", name, SETTINGS)
+
+
+def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -> str:
+    """Twelve characters that change with anything that the numbers depend on.
+
+    Symbols, a model's file and parts of one's own count by what they hold, not by where they are:
+    by these sums, or by those of now. A setting at its first default does not count, so that
+    neither a new setting nor another default moves earlier runs.
+    """
+    sums = content_sums(experiment) if sums is None else sums
+    settings = _counted(experiment)
+    settings["problem"]["symbols"] = sums["symbols"]
+    settings["training"]["model"] = _model_words(experiment, sums)
+    if experiment.training.precision == "bf16":
+        settings["training"]["precision"] = BF16
+    settings["results_version"] = RESULTS_VERSION
+    if added := {kind: sums[kind] for kind in added_parts(experiment) if kind != "symbols"}:
+        settings["added parts"] = added
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def content_sums(experiment: Experiment) -> dict[str, str]:
+    """What symbols and parts of one's own hold now, as SHA-256 by kind."""
+    from unseen.networks.own_files import is_own, own_sha256
+    from unseen.problem.symbols import symbols_sha256
+
+    sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
+    if is_own(experiment.training.model):
+        sums["model"] = own_sha256(experiment.training.model)
+    return sums | {"symbols": symbols_sha256(experiment.problem.symbols)}
+
+
+def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
+    """By kind, what an experiment uses that is not this package's own."""
+    problem = experiment.problem
+    used = {
+        "model": experiment.training.model,
+        "operation": problem.operation,
+        "symbols": problem.symbols,
+        "split": problem.split,
+    }
+    return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
+
+
+def _model_words(experiment: Experiment, sums: Mapping[str, str]) -> str:
+    """What a fingerprint counts as the model: what a file holds, or a name and its revision."""
+    from unseen.networks.models import MODELS
+    from unseen.networks.own_files import is_own
+    from unseen.training.baselines import BASELINES
+
+    model = experiment.training.model
+    if is_own(model):
+        return f"{sums['model']}:{model.rpartition(':')[2]}"
+    known = MODELS[model] if model in MODELS else BASELINES[model]
+    return f"{model}, revision {known.revision}" if known.revision > 1 else model
+
+
+def _counted(part: BaseModel) -> dict[str, Any]:
+    """The settings that a fingerprint counts, as JSON."""
+    counted: dict[str, Any] = {}
+    for name, info in type(part).model_fields.items():
+        value = getattr(part, name)
+        if isinstance(value, BaseModel):
+            counted[name] = _counted(value)
+        elif name in NOT_COUNTED:
+            continue
+        elif name in COUNTED or value != FIRST_DEFAULTS.get(name, info.default):
+            counted[name] = value
+    return counted
+
+
+SETTINGS: dict[str, FieldInfo] = {
+    name: info
+    for model in (Problem, Training, Experiment)
+    for name, info in setting_names(model).items()
+    if info.description
+}

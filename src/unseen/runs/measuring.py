@@ -1,0 +1,204 @@
+"""What is asked of a network beyond its test: on the way, and once its fold is finished."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from unseen.problem.operations import spelled
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import Combinations, Samples, draw_samples
+from unseen.problem.symbol_bank import SymbolImages
+from unseen.problem.task import Task
+from unseen.training.metrics import error, rounds_to_answer, squared_error
+
+Answer = Callable[[Samples], NDArray[np.float32]]
+
+DIGITS_KEPT = 5  # after the point, in a measurement
+GROUP_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
+    "mse": squared_error,
+    "rounded": rounds_to_answer,
+    "mean_error": error,
+}
+MOST_TABLES = 10  # of a fold's unseen combinations
+MOST_IMAGES = 100  # in each place of a table
+MOST_SHOWN = 6  # samples whose answers are kept one by one
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a network knows while it learns: plain data, one line of JSON.
+
+    The lists have an entry for each measured combination, in test handwriting. A measurement only
+    reads the network: it changes nothing, and nothing is ever chosen by it.
+    """
+
+    __pydantic_config__ = ConfigDict(allow_inf_nan=False)  # for lines that are read
+
+    epochs: Annotated[float, Field(ge=0, le=1_000_000)]  # so far, with the share of the present one
+    seconds: float | None  # of training, so far
+    seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
+    unseen: dict[str, float | None]
+    # as [3, 8], or [3, "+", 8] where signs are shown; a row of all combinations in older files
+    combinations: list[list[int | str] | int] = field(repr=False)
+    right: list[int] = field(repr=False)  # how many of its samples round to the answer
+    samples: list[int] = field(repr=False)  # how many samples it has
+    mean: list[float | None] = field(repr=False)  # its mean answer
+    # answers to the samples of `shown_samples`, one by one; none in older files
+    shown: list[float | None] = field(default_factory=list, repr=False)
+
+    to_json = asdict
+
+    @classmethod
+    def from_json(cls, line: object) -> "Measurement":
+        """Read a line; fields that a later version has added are left out, else a ValueError."""
+        return MEASUREMENT.validate_python(line)
+
+
+MEASUREMENT = TypeAdapter(Measurement)
+
+
+@dataclass(frozen=True)
+class WatchedSamples:
+    """The same samples for each measurement, and which of them are of unseen combinations."""
+
+    table: Combinations
+    samples: Samples
+    is_unseen: NDArray[np.bool_]  # (n,)
+
+
+def watched_samples(task: Task, count: int, streams: Streams) -> WatchedSamples | None:
+    """About so many samples of seen and of unseen combinations each; None for no samples.
+
+    All are in test handwriting, so that only the combinations are new to the network or not.
+    """
+    if count == 0:
+        return None
+    rng = streams.numpy("watched on the way")
+    unseen = task.unseen(streams.fold)
+    drawn = []
+    for rows in (task.folds[streams.fold - 1].seen, unseen):
+        some = np.sort(rng.permutation(rows)[:count])
+        drawn.append(
+            draw_samples(task.combinations, some, task.bank.test, max(1, count // len(some)), rng)
+        )
+    samples = Samples(
+        task.bank.test,
+        *(
+            np.concatenate([getattr(each, name) for each in drawn])
+            for name in ("images", "combinations", "answers")
+        ),
+    )
+    return WatchedSamples(task.combinations, samples, np.isin(samples.combinations, unseen))
+
+
+def shown_samples(watched: WatchedSamples) -> NDArray[np.intp]:
+    """Some watched samples of unseen combinations, of as many different ones as there are."""
+    unseen = np.flatnonzero(watched.is_unseen)
+    return unseen[np.linspace(0, len(unseen) - 1, min(MOST_SHOWN, len(unseen))).astype(np.intp)]
+
+
+def measure_on_the_way(
+    answer: Answer, watched: WatchedSamples, epochs: float, seconds: float
+) -> Measurement:
+    """Measure a network as it is now."""
+    samples = watched.samples
+    predictions = answer(samples)
+    right = rounds_to_answer(predictions, samples.answers)
+    rows, at = np.unique(samples.combinations, return_inverse=True)
+    counts = np.bincount(at)
+    with np.errstate(all="ignore"):  # of a network that diverged
+        means = np.bincount(at, predictions.astype(np.float64)) / counts
+    seen, unseen = (
+        {name: _kept(value) for name, value in measured.items()}
+        for measured in (
+            measure_group(predictions[of], samples.answers[of])
+            for of in (~watched.is_unseen, watched.is_unseen)
+        )
+    )
+    return Measurement(
+        epochs=round(epochs, DIGITS_KEPT),
+        seconds=round(seconds, 3),
+        seen=seen,
+        unseen=unseen,
+        combinations=[spelled(digits) for digits in watched.table.digits[rows].tolist()],
+        right=np.bincount(at, right).astype(int).tolist(),
+        samples=counts.tolist(),
+        mean=[_kept(value) for value in means],
+        shown=[_kept(value) for value in predictions[shown_samples(watched)]],
+    )
+
+
+def measure_group(predictions: NDArray[np.float32], answers: NDArray[np.int32]) -> dict[str, float]:
+    """What is measured of seen and of unseen combinations side by side."""
+    return {
+        name: float(np.mean(of_samples(predictions, answers)))
+        for name, of_samples in GROUP_MEASURES.items()
+    }
+
+
+def _kept(value: float) -> float | None:
+    """A figure as JSON can hold it, without digits that mean nothing."""
+    return round(float(value), DIGITS_KEPT) if np.isfinite(value) else None
+
+
+def combination_means(
+    answer: Answer, task: Task, streams: Streams, samples: int
+) -> NDArray[np.float64]:
+    """The mean answer to every combination, seen or not, in test handwriting.
+
+    So many samples are shared out among them, one for each at the least.
+    """
+    table = task.combinations
+    every = np.arange(len(table.digits))
+    each = max(1, samples // len(every))
+    rng = streams.numpy("combination means")
+    predictions = answer(draw_samples(table, every, task.bank.test, each, rng))
+    means: NDArray[np.float64] = predictions.reshape(-1, each).mean(axis=1, dtype=np.float64)
+    return means
+
+
+def prediction_tables(
+    answer: Answer, task: Task, streams: Streams, predictions: int
+) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """For some unseen combinations, the answers to every choice of some test images in each place.
+
+    Returns their rows and the answers, for pairs (rows, left images, right images): so many
+    predictions a table at the most, 50 × 50 or 13 × 13 × 13 for 2,500.
+    """
+    unseen = task.folds[streams.fold - 1].unseen
+    rng = streams.numpy("prediction tables")
+    rows = np.sort(rng.permutation(unseen)[:MOST_TABLES])
+    places = task.combinations.digits.shape[1]
+    images = images_per_place(predictions, places)
+    tables = [answer(all_of(task, row, images, rng)).reshape((images,) * places) for row in rows]
+    return rows, np.stack(tables)
+
+
+def images_per_place(predictions: int, places: int) -> int:
+    """How many images stand in each place of a table of at most so many predictions."""
+    return max(2, min(MOST_IMAGES, int(predictions ** (1 / places) + 1e-9)))
+
+
+def all_of(task: Task, row: int, images: int, rng: np.random.Generator) -> Samples:
+    """Every choice of one of some test images in each place of a combination."""
+    pools = [_some(task.bank.test, digit, images, rng) for digit in task.combinations.digits[row]]
+    chosen = np.asarray([*product(*pools)], np.int32)
+    return Samples(
+        task.bank.test,
+        chosen,
+        np.full(len(chosen), row, np.int32),
+        np.full(len(chosen), task.combinations.answers[row], np.int32),
+    )
+
+
+def _some(
+    handwriting: SymbolImages, digit: int, count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Images of a digit, without repetition where there are enough."""
+    pool = handwriting.pools[int(digit)]
+    return rng.choice(pool, count, replace=len(pool) < count)
