@@ -18,8 +18,8 @@ lab: $(READY)  ## the lab: a page to choose what is never seen, watch it learn, 
 test: $(DEV_READY)
 	$(BIN)/python -m pytest $(ARGS)
 
-fuzz: $(DEV_READY)  ## 2,000 generated mutations of folders, pictures, names and settings; ARGS="--count 9000 --seed 5" for others
-	$(BIN)/python tests/fuzz.py $(ARGS)
+fuzz: $(DEV_READY)  ## 2,000 generated mutations of folders, pictures, names and settings; others each time; ARGS="--count 9000 --seed 5" chooses
+	PYTHONPATH=tests/support $(BIN)/python tests/fuzz.py $(ARGS)
 
 check: $(DEV_READY)
 	$(BIN)/ruff format --check .

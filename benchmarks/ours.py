@@ -18,7 +18,7 @@ from unseen.runs import fold
 from unseen.runs.engine import keep_freed_memory
 from unseen.runs.presets import fast, paper
 from unseen.training.evaluation import predict
-from unseen.training.loop import TrainingProgress, TrainingState, start_training, train
+from unseen.training.loop import TrainingState, start_training, train
 
 THREADS = 2
 BATCH = 128
@@ -76,8 +76,8 @@ class Ours:
         """A fold from start to end, with checkpoints, though of one epoch only."""
         experiment = self.experiment.vary(samples=samples, test_samples=2 * samples)
         for step in fold.fold_steps(experiment, 1):
-            if isinstance(step.progress, TrainingProgress) and step.progress.epoch_ended:
-                step.progress.state.to_bytes()
+            if step.state is not None and step.progress.epoch_share == 0:
+                step.state.to_bytes()
 
     def longer(self, length: int, samples: int) -> float:
         """Seconds a sample of one pass with the fast preset over pictures of so many digits."""

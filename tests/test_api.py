@@ -203,17 +203,17 @@ def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
     folder, (one, two, *_) = RunFolder(tmp_path), run.measurements(1)
     follower = FoldFollower(folder, 1)
 
-    def news(*measurements, first):
+    def news(*measurements):
         with folder.hold(1):
-            for place, each in enumerate(measurements):
-                folder.measurements(1).add(each, first=first and place == 0)
+            for each in measurements:
+                folder.measurements(1).add(each)
         return [event.measurement for event in follower.news()]
 
-    assert news(one, two, first=True) == [one, two]
-    assert news(first=False) == []
+    assert news(one, two) == [one, two]
+    assert news() == []
     again = replace(one, seconds=one.seconds + 1)
-    assert news(again, first=True) == [again]
-    assert news(two, first=False) == [two]
+    assert news(again) == [again]
+    assert news(two) == [two]
 
 
 def test_a_frame_has_a_row_per_fold_or_per_combination(ran):

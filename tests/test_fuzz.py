@@ -1,16 +1,14 @@
-"""A portion of the generated mutations, each time others; `make fuzz` does as many as one likes."""
+"""A portion of the generated mutations, always the same ones; `make fuzz` tries others."""
 
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 
 
 def test_no_generated_mutation_breaks_a_command():
-    seed = random.SystemRandom().randrange(10**6)
     ended = subprocess.run(
-        [sys.executable, Path(__file__).with_name("fuzz.py"), f"--seed={seed}", "--seconds=6"],
+        [sys.executable, Path(__file__).with_name("fuzz.py"), "--seed=0", "--count=40"],
         capture_output=True,
         text=True,
         timeout=280,

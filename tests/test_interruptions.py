@@ -279,6 +279,5 @@ def test_a_damaged_checkpoint_is_named_and_its_fold_begun_anew(
         finished.save_checkpoint(2, content)
         (finished.path / "folds/02/checkpoint").rename(checkpoint)
     ended = unseen("run", *OPTIONS, "--folds", "1-3", "--json", cwd=tmp_path)
-    fault = "" if damage == "cut short" else f": it is of {finished.path.name} fold 2"
-    assert f"folds/01/checkpoint is damaged{fault}; fold 1 is run again" in ended.stderr
+    assert "folds/01/checkpoint is damaged; fold 1 is run again" in ended.stderr
     assert without_seconds(json.loads(ended.stdout)) == without_seconds(undisturbed)

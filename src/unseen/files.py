@@ -155,18 +155,19 @@ def parse_json(content: bytes) -> Any:
         raise ValueError("nested too deeply") from error
 
 
-def write_checked(path: Path, content: bytes) -> None:
-    """Write a file with the hash of its content before it."""
-    write_whole(path, sha256(content).encode() + b"\n", content)
+def write_checked(path: Path, content: bytes, owner: str = "") -> None:
+    """Write a file with the hash of its owner and its content before it."""
+    write_whole(path, sha256(os.fsencode(owner) + content).encode() + b"\n", content)
 
 
-def read_checked(path: Path) -> bytes | None:
+def read_checked(path: Path, owner: str = "") -> bytes | None:
     """The content of a file that was written with its hash; None if there is none."""
     if (file := open_recorded(path)) is None:
         return None
     with file:
         said = file.readline(100)
-        if said != hashlib.file_digest(file, "sha256").hexdigest().encode() + b"\n":
+        digest = hashlib.file_digest(file, lambda: hashlib.sha256(os.fsencode(owner)))
+        if said != digest.hexdigest().encode() + b"\n":
             raise DamagedFileError(path)
         file.seek(len(said))
         return file.read()

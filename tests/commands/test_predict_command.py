@@ -24,7 +24,7 @@ from unseen.use.ink import PictureError, find_lines, has_dark_ink, label_pieces
 from unseen.use.pictures import MOST_PIXELS, SymbolShape, prepare, read_picture
 from unseen.use.predictions import FailedPicture
 
-RUN = Path(__file__).parents[1] / "data/runs/fast-d9ea9a387d11"  # two folds, hardly trained
+RUN = Path(__file__).parents[1] / "data/runs/fast-81afcdf4e08a"  # two folds, hardly trained
 PAIR = SymbolShape(length=2, height=28, width=28, is_mnist_like=True)
 BANK = load_symbols("mnist")
 

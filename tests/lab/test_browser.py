@@ -247,7 +247,7 @@ def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browse
     tabs = []
     with folder.hold(1):  # as a process does that trains it
         folder.measurements(1).add(
-            Measurement(0.5, 1.0, measured, measured, [[1, 1]], [1], [2], [2.5]), first=True
+            Measurement(0.5, 1.0, measured, measured, [[1, 1]], [1], [2], [2.5])
         )
         for _ in range(7):
             tabs.append(context.new_page())

@@ -148,14 +148,14 @@ def test_every_network_has_a_learning_curve_also_after_one_epoch(symbols, tmp_pa
     assert "Not measured" in without.text
     for fold, epochs in ((1, (0.5, 1.0)), (2, (0.4, 1.0))):
         for at in epochs:
-            folder.measurements(fold).add(measurement(at), first=False)
+            folder.measurements(fold).add(measurement(at))
     watched = page_of(folder)
     assert watched.tags["svg"] == without.tags["svg"] + 1
 
 
 def measurement(epochs: float, rounded: float | None = 0.5) -> Measurement:
     measures = {"rounded": rounded, "mse": 2.0, "mean_error": 0.1}
-    return Measurement(epochs, 1.0, measures, measures, [0], [1], [2], [0.5])
+    return Measurement(epochs, 1.0, measures, measures, [[0, 0]], [1], [2], [0.5])
 
 
 def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):

@@ -46,8 +46,8 @@ def test_a_fold_that_is_begun_again_has_one_curve(tmp_path):
     board, kept = TensorBoardCurves(), folder.measurements(1)
     kept.path.parent.mkdir(parents=True)
     measured = [replace(MEASURED, epochs=share) for share in (0.5, 1.0, 0.25, 0.5, 1.0)]
-    for number, each in enumerate(measured):
-        kept.add(each, first=number in (0, 2))
+    for each in measured:
+        kept.add(each)
         board.write(folder, experiment, 1, ended=False)
     board.write(folder, experiment, 1)
     steps = steps_per_epoch(experiment, 1)

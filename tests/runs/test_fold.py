@@ -129,8 +129,8 @@ def measured_fold(experiment, fold=1, checkpoint=None):
             return end.value, measurements, checkpoints
         if step.measurement is not None:
             measurements.append(step.measurement)
-        if step.progress.epoch_ended:
-            checkpoints.append(step.progress.state.to_bytes())
+        if step.progress.epoch_share == 0:
+            checkpoints.append(step.state.to_bytes())
 
 
 def test_measuring_on_the_way_changes_no_bit_of_the_result():
@@ -244,7 +244,7 @@ def test_a_network_that_went_astray_counts_as_wrong():
 
 def test_results_of_this_version_are_what_they_were():
     """If this fails, the same experiment gives other numbers: raise RESULTS_VERSION, then this."""
-    assert RESULTS_VERSION == 2
+    assert RESULTS_VERSION == 1
     seen, unseen = fold_samples(SMALL.problem, Streams(0, 1))
     assert seen.images[[0, 1, -1]].tolist() == [[19871, 21049], [31505, 21735], [37318, 31329]]
     assert unseen.images[[0, 1, -1]].tolist() == [[1723, 2047], [9325, 22], [5800, 8534]]

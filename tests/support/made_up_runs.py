@@ -12,7 +12,7 @@ from unseen.analysis.summary import Summary
 from unseen.api import Run
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
-from unseen.problem.task import Task, make_task
+from unseen.problem.task import Task, make_task, seen_samples
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FittedModel, FoldOutcome, evaluate_fold
 from unseen.runs.run_folder import RunFolder
@@ -117,7 +117,8 @@ def outcome(
     losses = [2.0 / epoch for epoch in range(1, experiment.training.epochs + 1)]
     fitted = FittedModel(answer, safetensors.numpy.save({}), parameters=7, losses=losses)
     streams = Streams(experiment.seed, fold)
-    made = evaluate_fold(experiment, fitted, streams, started=time.perf_counter())
+    seen = seen_samples(experiment.problem, streams)
+    made = evaluate_fold(experiment, seen, fitted, streams, started=time.perf_counter())
     if recorded:
         return made
     return replace(

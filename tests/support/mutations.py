@@ -1,4 +1,4 @@
-"""Ways to break a run folder: its files, and what they say with a right hash."""
+"""Ways to break a run folder: its files, and what they say where their hashes are right."""
 
 import io
 import json
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import safetensors.numpy
-from test_versions import sealed
 
 from unseen.files import sha256
 
@@ -140,19 +139,14 @@ def mutate_json(tree: Any, rng: random.Random) -> Any:
     return deepcopy(rng.choice(ODD))  # a list of these may be changed in the next round
 
 
-def reseal(record: Any) -> bytes:
-    return sealed(record) if isinstance(record, dict) else json.dumps(record).encode()
-
-
 def change_json(run: Path, rng: random.Random) -> None:
-    names = ["experiment.json", "environment.json", "folds/01/progress.json"]
-    names += ["folds/01/result.json", "folds/02/result.json"] * 2
+    names = ["experiment.json", "folds/01/progress.json"]
+    names += ["folds/01/result.json", "folds/02/result.json"]
     path = run / rng.choice(names)
     tree = json.loads(path.read_bytes())
     for _ in range(rng.choice((1, 1, 1, 3))):
         tree = mutate_json(tree, rng)
-    sealed = path.name in ("experiment.json", "result.json") and rng.random() < 0.9
-    path.write_bytes(reseal(tree) if sealed else json.dumps(tree).encode())
+    path.write_text(json.dumps(tree))
 
 
 def change_lines(run: Path, rng: random.Random) -> None:
@@ -165,19 +159,16 @@ def change_lines(run: Path, rng: random.Random) -> None:
 def change_deep(run: Path, rng: random.Random) -> None:
     for fold in rng.choice((["01"], ["01", "02"])):
         path = run / f"folds/{fold}/deep.json"
-        key, _, body = path.read_bytes().partition(b"\n")
-        changed = json.dumps(mutate_json(json.loads(body), rng)).encode()
-        path.write_bytes(key + b"\n" + changed)
+        path.write_text(json.dumps(mutate_json(json.loads(path.read_bytes()), rng)))
 
 
-def replace_and_reseal(run: Path, name: str, content: bytes, *, hashed: bool = True) -> None:
+def replace_file(run: Path, name: str, content: bytes) -> None:
     """A file of a fold with other content, and a result that has its hash."""
     (run / "folds/01" / name).write_bytes(content)
     path = run / "folds/01/result.json"
     record = json.loads(path.read_bytes())
-    if hashed:
-        record["files"][name] = sha256(content)
-    path.write_bytes(reseal(record))
+    record["sha256"][name] = sha256(content)
+    path.write_text(json.dumps(record))
 
 
 def change_arrays(run: Path, rng: random.Random) -> None:
@@ -209,7 +200,7 @@ def change_arrays(run: Path, rng: random.Random) -> None:
         arrays[name] = new
     file = io.BytesIO()
     (np.savez_compressed if rng.random() < 0.5 else np.savez)(file, **arrays)
-    replace_and_reseal(run, "predictions.npz", file.getvalue())
+    replace_file(run, "predictions.npz", file.getvalue())
 
 
 def change_archive(run: Path, rng: random.Random) -> None:
@@ -234,7 +225,7 @@ def change_archive(run: Path, rng: random.Random) -> None:
     content = bytearray(file.getvalue())
     if rng.random() < 0.5:
         content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-    replace_and_reseal(run, "predictions.npz", bytes(content))
+    replace_file(run, "predictions.npz", bytes(content))
 
 
 def change_weights(run: Path, rng: random.Random) -> None:
@@ -249,7 +240,7 @@ def change_weights(run: Path, rng: random.Random) -> None:
     size = rng.choice((len(header), 0, 2**63, 2**40, len(header) + 1))
     lies = struct.pack("<Q", size) + header
     cut_off = good[: rng.randrange(len(good))]
-    replace_and_reseal(run, "model.safetensors", rng.choice((lies, cut_off, good, b"")))
+    replace_file(run, "model.safetensors", rng.choice((lies, cut_off, good, b"")))
 
 
 def change_folds(run: Path, rng: random.Random) -> None:
@@ -260,7 +251,7 @@ def change_folds(run: Path, rng: random.Random) -> None:
     if rng.random() < 0.7 and name.lstrip("-").isdecimal():
         record = json.loads((other / "result.json").read_bytes())
         record["result"]["fold"] = int(name)
-        (other / "result.json").write_bytes(reseal(record))
+        (other / "result.json").write_text(json.dumps(record))
 
 
 def change_layout(run: Path, rng: random.Random) -> None:

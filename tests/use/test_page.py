@@ -320,7 +320,7 @@ def test_folds_that_do_not_fit_are_left_out_and_said(monkeypatch, capsys, tmp_pa
 
 def test_what_has_no_page_says_why(monkeypatch, capsys, tmp_path):
     page = ["--page", str(tmp_path / "p.html")]
-    assert command(["export", str(EARLIER.parent / "mean-8ea39d633e4c"), *page]) == 2
+    assert command(["export", str(EARLIER.parent / "mean-ad017e54ed6e"), *page]) == 2
     assert "mean is a baseline: it has no network" in capsys.readouterr().err
     assert command(["export", str(EARLIER), "--page", str(tmp_path)]) == 2
     assert "cannot write" in capsys.readouterr().err

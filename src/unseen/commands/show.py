@@ -18,10 +18,9 @@ from unseen.report.terminal import commands_apart
 from unseen.report.verdict_text import verdict_text
 from unseen.report.words import format_count
 from unseen.runs.find_runs import having, list_runs, preset_of
-from unseen.runs.fold_checks import fold_count
 from unseen.runs.presets import PRESETS
 from unseen.runs.records import OtherVersionError
-from unseen.runs.run_folder import RunFolder
+from unseen.runs.run_folder import RunFolder, fold_count
 from unseen.training.metrics import METRICS
 
 RunName = Annotated[

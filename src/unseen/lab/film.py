@@ -78,8 +78,8 @@ class Film:
         means: list[float | None] = [None] * len(self._rows)
         columns = (measurement.combinations, measurement.right, measurement.samples)
         for combination, right, samples, mean in zip(*columns, measurement.mean, strict=False):
-            at = combination if isinstance(combination, int) else self._rows.get(tuple(combination))
-            if at is not None and 0 <= at < len(shares) and samples > 0:
+            at = self._rows.get(tuple(combination))
+            if at is not None and samples > 0:
                 shares[at], means[at] = round(right / samples, 4), mean
         return {
             "epochs": measurement.epochs,

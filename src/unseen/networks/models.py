@@ -38,7 +38,6 @@ class Network:
     layout: str
     about: str
     cost: float = 1.0  # time of a training step, in steps of lenet5-strided; roughly
-    revision: int = 1  # raised when the same name builds another network: earlier runs stay apart
     most_symbols: float = math.inf  # in a picture
     alphabet: Callable[[int], int] | None = None  # symbols of its own, by how many a picture has
     expresses: str = ""  # what its read-out can make of the values of symbols, where that is known
@@ -299,7 +298,6 @@ def _latent_network(
         expresses=f"{EXPRESSIBLE}; of three symbols, one that says how to weight the others; "
         f"{NOT_EXPRESSIBLE}",
         most_symbols=MOST_LATENT_SYMBOLS,
-        revision=6 if blind else 5,
     )
 
 
@@ -307,11 +305,9 @@ MODELS: Registry[Network] = Registry(
     {
         "paper": Network(
             *(paper, BLIND, "the authors' network, 5.2 million parameters", 22),
-            revision=3,
         ),
         "paper-undropped": Network(
             *(partial(paper, dropout=False), BLIND, "the authors' network without dropout", 22),
-            revision=3,
         ),
         "lenet5": Network(lenet5, BLIND, "LeNet-5, C5 a convolution as LeCun drew it", 2.5),
         "lenet5-strided": Network(
@@ -332,7 +328,6 @@ MODELS: Registry[Network] = Registry(
         "towers": Network(
             *(towers, PANEL_AWARE, "one encoder for every symbol, then sums and products", 2),
             expresses="sums of values and products of two; not the larger of two, nor a distance",
-            revision=2,
         ),
         "latent": _latent_network(
             "symbols of its own, a table of what they make, and the rule behind it", 2

@@ -33,7 +33,7 @@ from unseen.report.words import (
     format_decimal,
 )
 from unseen.runs.experiment import Experiment
-from unseen.runs.run_folder import SYMBOLS_SUM, RunFolder
+from unseen.runs.run_folder import RunFolder
 from unseen.training.metrics import METRICS
 
 PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
@@ -166,7 +166,7 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
         "seed": str(experiment.seed),
         "split seed": str(experiment.problem.split_seed),
         "symbols": experiment.problem.symbols,
-        SYMBOLS_SUM: symbols_sha256,
+        "symbols' SHA-256": symbols_sha256,
         "folds done": f"{len(summary.results)} of {summary.fold_count}",
         "seconds a fold": format_decimal(summary.spreads["seconds"].mean, 1),
         "device, threads": f"{experiment.device}, {experiment.threads}",

@@ -391,7 +391,7 @@ def save_fold(folder: RunFolder, finished: FinishedFold) -> FoldResult | None:
         if not held:
             return None
         folder.discard(fold)
-        for place, measurement in enumerate(finished.measurements):
-            folder.measurements(fold).add(measurement, first=place == 0)
+        for measurement in finished.measurements:
+            folder.measurements(fold).add(measurement)
         folder.save(finished.outcome)
     return finished.outcome.result

@@ -10,20 +10,16 @@ from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
 from unseen.errors import UnseenError, unknown
+from unseen.networks.own_files import is_own, own_sha256
 from unseen.parts import ADDED, AddedPart
 from unseen.problem.problem import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
 from unseen.settings import Frozen, setting_names, usable_path
 from unseen.training.recipe import Training
 
-# Raise it when the same experiment would give other numbers than before.
-RESULTS_VERSION = 2
-
-# Settings that count in the fingerprint whatever they are; others only if they are not as here.
-COUNTED = {"model", "epochs", "batch_size", "optimizer", "learning_rate", "schedule"}
-COUNTED |= {"scale_answers", "symbols"}
-NOT_COUNTED = {"name", "watched_samples"}  # no number depends on them
-BF16 = "bf16, last layers in fp32"  # what that precision is; in version 0.1, all layers were bf16
-FIRST_DEFAULTS = {"loss": "mse"}  # of settings whose default is another now
+# Raise it when the same experiment would give other numbers than before, or a default changes.
+RESULTS_VERSION = 1
+NOT_COUNTED = {"watched_samples"}  # settings that no number depends on
+PART_KINDS = ("model", "operation", "symbols", "split")  # that can be added to
 
 
 class Experiment(Frozen):
@@ -73,7 +69,6 @@ def _fields(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, An
 
 def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
     """Settings with paths made absolute, and a split to develop on."""
-    from unseen.networks.own_files import is_own
     from unseen.problem.symbols import canonical_symbols
 
     resolved = dict(settings)
@@ -110,69 +105,37 @@ def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -
     """Twelve characters that change with anything that the numbers depend on.
 
     Symbols, a model's file and parts of one's own count by what they hold, not by where they are:
-    by these sums, or by those of now. A setting at its first default does not count, so that
-    neither a new setting nor another default moves earlier runs.
+    by these sums, or by those of now. A setting at its default does not count, so that a new
+    setting moves no earlier run.
     """
-    sums = content_sums(experiment) if sums is None else sums
-    settings = _counted(experiment)
-    settings["problem"]["symbols"] = sums["symbols"]
-    settings["training"]["model"] = _model_words(experiment, sums)
-    if experiment.training.precision == "bf16":
-        settings["training"]["precision"] = BF16
-    settings["results_version"] = RESULTS_VERSION
-    if added := {kind: sums[kind] for kind in added_parts(experiment) if kind != "symbols"}:
-        settings["added parts"] = added
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+    values = {name: setting_value(experiment, name) for name in SETTINGS.keys() - NOT_COUNTED}
+    counted = {name: value for name, value in values.items() if value != SETTINGS[name].default}
+    counted.pop("symbols", None)
+    if is_own(model := experiment.training.model):
+        counted["model"] = model.rpartition(":")[2]
+    content = content_sums(experiment) if sums is None else sums
+    identity = {"results": RESULTS_VERSION, "settings": counted, "sums": {**content}}
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def content_sums(experiment: Experiment) -> dict[str, str]:
     """What symbols and parts of one's own hold now, as SHA-256 by kind."""
-    from unseen.networks.own_files import is_own, own_sha256
+    model = experiment.training.model
+    return part_sums(experiment) | ({"model": own_sha256(model)} if is_own(model) else {})
+
+
+def part_sums(experiment: Experiment) -> dict[str, str]:
+    """The same without the file of a network of one's own."""
     from unseen.problem.symbols import symbols_sha256
 
     sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
-    if is_own(experiment.training.model):
-        sums["model"] = own_sha256(experiment.training.model)
     return sums | {"symbols": symbols_sha256(experiment.problem.symbols)}
 
 
 def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
     """By kind, what an experiment uses that is not this package's own."""
-    problem = experiment.problem
-    used = {
-        "model": experiment.training.model,
-        "operation": problem.operation,
-        "symbols": problem.symbols,
-        "split": problem.split,
-    }
+    used = {kind: setting_value(experiment, kind) for kind in PART_KINDS}
     return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
-
-
-def _model_words(experiment: Experiment, sums: Mapping[str, str]) -> str:
-    """What a fingerprint counts as the model: what a file holds, or a name and its revision."""
-    from unseen.networks.models import MODELS
-    from unseen.networks.own_files import is_own
-    from unseen.training.baselines import BASELINES
-
-    model = experiment.training.model
-    if is_own(model):
-        return f"{sums['model']}:{model.rpartition(':')[2]}"
-    known = MODELS[model] if model in MODELS else BASELINES[model]
-    return f"{model}, revision {known.revision}" if known.revision > 1 else model
-
-
-def _counted(part: BaseModel) -> dict[str, Any]:
-    """The settings that a fingerprint counts, as JSON."""
-    counted: dict[str, Any] = {}
-    for name, info in type(part).model_fields.items():
-        value = getattr(part, name)
-        if isinstance(value, BaseModel):
-            counted[name] = _counted(value)
-        elif name in NOT_COUNTED:
-            continue
-        elif name in COUNTED or value != FIRST_DEFAULTS.get(name, info.default):
-            counted[name] = value
-    return counted
 
 
 SETTINGS: dict[str, FieldInfo] = {

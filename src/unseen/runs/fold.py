@@ -1,10 +1,12 @@
 """One fold from start to end: the unit of work. It depends on its two arguments alone."""
 
 import math
+import os
+import socket
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,17 +16,17 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from unseen.errors import SettingError
 from unseen.networks.models import parameter_count
-from unseen.networks.own_files import is_own
+from unseen.networks.own_files import faults_told, is_own
 from unseen.problem.operations import spelled
 from unseen.problem.problem import Problem
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples
 from unseen.problem.task import (
     QUADRANT_SHARE,
-    fold_samples,
     make_task,
     quadrant_samples,
     seen_samples,
+    unseen_samples,
 )
 from unseen.runs.experiment import Experiment
 from unseen.runs.measuring import (
@@ -41,7 +43,7 @@ from unseen.training.baselines import BASELINES
 from unseen.training.metrics import METRICS
 
 if TYPE_CHECKING:
-    from unseen.training.loop import TrainingProgress
+    from unseen.training.loop import TrainingState
 
 TRAIN_SAMPLES = 10_000
 # for a model that is slow to answer: 2,500 samples over ten folds, a standard error of a point
@@ -57,9 +59,9 @@ class FoldResult(Frozen):
     fold: int
     unseen: list[list[int | str]]
     measures: dict[str, Measure]  # by the names of METRICS
-    seconds: float
+    seconds: float = Field(ge=0, allow_inf_nan=False)
     epoch_losses: list[Measure]
-    parameters: int
+    parameters: int = Field(ge=0)
     starts: int = Field(1, ge=1)  # trainings; the one with the fewest wrong combinations counts
     wrong_seen: int | None = Field(None, ge=0)  # seen combinations that it has wrong, if looked at
     quadrants: dict[str, dict[str, Measure]] = Field(default_factory=dict)  # by "seen_train", …
@@ -67,9 +69,24 @@ class FoldResult(Frozen):
     model_config = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
 
 
+class FoldProgress(Frozen):
+    """How far a fold has come, and which process works on it."""
+
+    epochs_done: int = Field(ge=0, le=1_000_000)
+    epoch_share: float = Field(ge=0, le=1)  # of the epoch under way; 0 at an epoch's end
+    loss: float | None = None  # of the epoch under way or just ended, if it is finite
+    start: int = Field(1, ge=1)
+    process: int = Field(default_factory=os.getpid)
+    host: str = Field(default_factory=socket.gethostname)
+
+    @property
+    def epochs(self) -> float:
+        return self.epochs_done + self.epoch_share
+
+
 @dataclass(frozen=True)
 class FoldArrays:
-    """What a fold's network answered to its test samples, and the material of insight."""
+    """What a fold's network answered to its test samples, and diagnostics of it."""
 
     prediction: NDArray[np.float32]  # (n,)
     answer: NDArray[np.int32]  # (n,)
@@ -121,22 +138,12 @@ class FittedModel:
 
 
 @dataclass(frozen=True)
-class BaselineProgress:
-    """How far the fitting of a baseline has come; it has no epochs and no checkpoints."""
-
-    epoch_share: float
-    epochs_done: int = 0
-    start: int = 1
-    loss: float = math.nan
-    epoch_ended: bool = False
-
-
-@dataclass(frozen=True)
 class FoldStep:
-    """Training has come further; now and then it is measured on the way."""
+    """A fold has come further; now and then it is measured on the way."""
 
-    progress: "TrainingProgress | BaselineProgress"
+    progress: FoldProgress
     measurement: Measurement | None = None
+    state: "TrainingState | None" = None  # of a network; a baseline has none
 
 
 def fold_steps(
@@ -161,62 +168,51 @@ def fold_steps(
             fitted = yield from fit_baseline(experiment, seen, streams, shared)
         else:
             fitted = yield from train_network(experiment, seen, streams, checkpoint)
-        return evaluate_fold(experiment, fitted, streams, started=started)
+        return evaluate_fold(experiment, seen, fitted, streams, started=started)
 
 
 def evaluate_fold(
-    experiment: Experiment, fitted: FittedModel, streams: Streams, *, started: float
+    experiment: Experiment, seen: Samples, fitted: FittedModel, streams: Streams, *, started: float
 ) -> FoldOutcome:
     """Ask a fitted model all that is recorded of a fold."""
-    task = make_task(experiment.problem)
-    seen, unseen = fold_samples(experiment.problem, streams)
+    task, unseen = make_task(experiment.problem), unseen_samples(experiment.problem, streams)
     some = streams.numpy("train error").permutation(len(seen))[:TRAIN_SAMPLES]
     share = SLOW_QUADRANT_SHARE if is_slow(experiment) else QUADRANT_SHARE
-    drawn = quadrant_samples(experiment.problem, streams, share)
-    measured = {"seen_train": seen.some(some), "unseen": unseen, "seen_test": drawn["seen_test"]}
-    predictions = {which: fitted.answer(samples) for which, samples in measured.items()}
-    measures = {
-        name: metric(predictions[metric.combinations], measured[metric.combinations].answers)
-        for name, metric in METRICS.items()
+    drawn = {
+        name: (fitted.answer(samples), samples.answers)
+        for name, samples in quadrant_samples(experiment.problem, streams, share).items()
     }
-    quadrants = {
-        name: measure_group(
-            predictions["seen_test"] if name == "seen_test" else fitted.answer(samples),
-            samples.answers,
-        )
-        for name, samples in drawn.items()
+    trained, predictions = seen.some(some), fitted.answer(unseen)
+    measured = {
+        "seen_train": (fitted.answer(trained), trained.answers),
+        "seen_test": drawn["seen_test"],
+        "unseen": (predictions, unseen.answers),
     }
     result = FoldResult(
         fold=streams.fold,
         unseen=[spelled(task.combinations.digits[row]) for row in task.unseen(streams.fold)],
-        measures=measures,
-        quadrants=quadrants,
+        measures={name: each(*measured[each.combinations]) for name, each in METRICS.items()},
+        quadrants={name: measure_group(*answered) for name, answered in drawn.items()},
         epoch_losses=fitted.losses,
         parameters=fitted.parameters,
         starts=fitted.starts,
         wrong_seen=fitted.wrong_seen,
         seconds=0.0,
     )
-    arrays = FoldArrays(
-        predictions["unseen"],
-        unseen.answers,
-        unseen.combinations,
-        unseen.images,
-        *diagnostics(fitted.answer, experiment, streams),
-    )
+    arrays = FoldArrays(predictions, unseen.answers, unseen.combinations, unseen.images)
+    if not is_slow(experiment):
+        arrays = replace(arrays, **diagnostics(fitted.answer, experiment.problem, streams))
     seconds = fitted.earlier_seconds + time.perf_counter() - started
     return FoldOutcome(result.model_copy(update={"seconds": seconds}), arrays, fitted.weights)
 
 
-def diagnostics(answer: Answer, experiment: Experiment, streams: Streams) -> tuple[Any, ...]:
-    """What insight asks of a fold beyond its test: mean answers, and tables of answers."""
-    if is_slow(experiment):
-        return ()
-    task, each = make_task(experiment.problem), experiment.problem.test_samples_per_combination
-    samples = len(task.unseen(streams.fold)) * each
+def diagnostics(answer: Answer, problem: Problem, streams: Streams) -> dict[str, NDArray[Any]]:
+    """What is asked of a fold beyond its test: mean answers, and tables of answers."""
+    task = make_task(problem)
+    samples = len(task.unseen(streams.fold)) * problem.test_samples_per_combination
     means = combination_means(answer, task, streams, samples // 5)
-    predictions = table_predictions(experiment.problem)
-    return means, *prediction_tables(answer, task, streams, predictions)
+    rows, tables = prediction_tables(answer, task, streams, table_predictions(problem))
+    return {"means": means, "table_rows": rows, "tables": tables}
 
 
 def is_slow(experiment: Experiment) -> bool:
@@ -231,12 +227,8 @@ def table_predictions(problem: Problem) -> int:
 
 
 def own_faults_told(model: str) -> AbstractContextManager[None]:
-    """For a network of one's own, faults in one line: its code is not ours to print."""
-    if not is_own(model):
-        return nullcontext()
-    from unseen.networks.own_files import faults_told
-
-    return faults_told(f"{model} failed on the way")
+    """For a network in a file of the user's, faults in one line."""
+    return faults_told(f"{model} failed on the way") if is_own(model) else nullcontext()
 
 
 def fit_baseline(
@@ -252,7 +244,7 @@ def fit_baseline(
             share = next(fitting)
         except StopIteration as end:
             return FittedModel(end.value, weights=safetensors.numpy.save({}))
-        yield FoldStep(BaselineProgress(share))
+        yield FoldStep(FoldProgress(epochs_done=0, epoch_share=share))
 
 
 def train_network(
@@ -284,7 +276,13 @@ def train_network(
         measurement = None
         if watched is not None and progress.is_measured:
             measurement = measure_on_the_way(answer, watched, progress.epochs, state.seconds)
-        yield FoldStep(progress, measurement)
+        so_far = FoldProgress(
+            epochs_done=progress.epochs_done,
+            epoch_share=progress.epoch_share,
+            loss=progress.loss if math.isfinite(progress.loss) else None,
+            start=state.start,
+        )
+        yield FoldStep(so_far, measurement, state)
     return FittedModel(
         answer=answer,
         weights=state.weights(),

@@ -1,18 +1,17 @@
 """What is asked of a network beyond its test: on the way, and once its fold is finished."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field
 
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
-from unseen.problem.symbol_bank import SymbolImages
 from unseen.problem.task import Task
 from unseen.training.metrics import error, rounds_to_answer, squared_error
 
@@ -43,23 +42,13 @@ class Measurement:
     seconds: float | None  # of training, so far
     seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
     unseen: dict[str, float | None]
-    # as [3, 8], or [3, "+", 8] where signs are shown; a row of all combinations in older files
-    combinations: list[list[int | str] | int] = field(repr=False)
+    # as [3, 8], or [3, "+", 8] where signs are shown
+    combinations: list[list[int | str]] = field(repr=False)
     right: list[int] = field(repr=False)  # how many of its samples round to the answer
     samples: list[int] = field(repr=False)  # how many samples it has
     mean: list[float | None] = field(repr=False)  # its mean answer
-    # answers to the samples of `shown_samples`, one by one; none in older files
+    # answers to the samples of `shown_samples`, one by one
     shown: list[float | None] = field(default_factory=list, repr=False)
-
-    to_json = asdict
-
-    @classmethod
-    def from_json(cls, line: object) -> "Measurement":
-        """Read a line; fields that a later version has added are left out, else a ValueError."""
-        return MEASUREMENT.validate_python(line)
-
-
-MEASUREMENT = TypeAdapter(Measurement)
 
 
 @dataclass(frozen=True)
@@ -113,13 +102,9 @@ def measure_on_the_way(
     counts = np.bincount(at)
     with np.errstate(all="ignore"):  # of a network that diverged
         means = np.bincount(at, predictions.astype(np.float64)) / counts
-    seen, unseen = (
-        {name: _kept(value) for name, value in measured.items()}
-        for measured in (
-            measure_group(predictions[of], samples.answers[of])
-            for of in (~watched.is_unseen, watched.is_unseen)
-        )
-    )
+    groups = (~watched.is_unseen, watched.is_unseen)
+    measured = [measure_group(predictions[group], samples.answers[group]) for group in groups]
+    seen, unseen = ({name: _kept(each[name]) for name in each} for each in measured)
     return Measurement(
         epochs=round(epochs, DIGITS_KEPT),
         seconds=round(seconds, 3),
@@ -170,9 +155,8 @@ def prediction_tables(
     Returns their rows and the answers, for pairs (rows, left images, right images): so many
     predictions a table at the most, 50 × 50 or 13 × 13 × 13 for 2,500.
     """
-    unseen = task.folds[streams.fold - 1].unseen
     rng = streams.numpy("prediction tables")
-    rows = np.sort(rng.permutation(unseen)[:MOST_TABLES])
+    rows = np.sort(rng.permutation(task.unseen(streams.fold))[:MOST_TABLES])
     places = task.combinations.digits.shape[1]
     images = images_per_place(predictions, places)
     tables = [answer(all_of(task, row, images, rng)).reshape((images,) * places) for row in rows]
@@ -186,19 +170,9 @@ def images_per_place(predictions: int, places: int) -> int:
 
 def all_of(task: Task, row: int, images: int, rng: np.random.Generator) -> Samples:
     """Every choice of one of some test images in each place of a combination."""
-    pools = [_some(task.bank.test, digit, images, rng) for digit in task.combinations.digits[row]]
-    chosen = np.asarray([*product(*pools)], np.int32)
-    return Samples(
-        task.bank.test,
-        chosen,
-        np.full(len(chosen), row, np.int32),
-        np.full(len(chosen), task.combinations.answers[row], np.int32),
-    )
-
-
-def _some(
-    handwriting: SymbolImages, digit: int, count: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """Images of a digit, without repetition where there are enough."""
-    pool = handwriting.pools[int(digit)]
-    return rng.choice(pool, count, replace=len(pool) < count)
+    pools = [task.bank.test.pools[int(digit)] for digit in task.combinations.digits[row]]
+    # without repetition where there are enough
+    some = [rng.choice(pool, images, replace=len(pool) < images) for pool in pools]
+    chosen = np.asarray([*product(*some)], np.int32)
+    rows = np.full(len(chosen), row, np.int32)
+    return Samples(task.bank.test, chosen, rows, task.combinations.answers[rows])

@@ -1,21 +1,23 @@
-"""Records: JSON that is sealed with its own hash, by this version or by another.
+"""The JSON of a run folder: the run's record, and each fold's.
 
-A record is whole, damaged (its hash is wrong), or made by another version (whole, but not
-understood); only what is damaged may be replaced.
+A record is whole, damaged, or of another format; only what is damaged may be replaced.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field
 
 from unseen.errors import UnseenError
-from unseen.files import DamagedFileError, as_json, read_json, sha256
+from unseen.files import DamagedFileError, read_json
 from unseen.runs.environment import version
+from unseen.runs.fold import FoldResult
 
-FORMAT = 2  # of the records
+FORMAT = 3  # of a run folder: raise it when what is kept there has another structure
 
 
 class OtherVersionError(UnseenError):
-    """A record that is whole, but that only another version of the program understands."""
+    """A run folder that only another version of the program understands."""
 
     def __init__(self, path: Path, theirs: str) -> None:
         super().__init__(
@@ -25,30 +27,42 @@ class OtherVersionError(UnseenError):
         )
 
 
-def sealed(record: dict[str, Any]) -> bytes:
-    """A record with the format, the version that wrote it, and its own hash."""
-    record = {"format": FORMAT, "unseen": version("unseen"), **record}
-    return as_json(record | {"sha256": sha256(as_json(record))})
+class RunRecord(BaseModel):
+    """experiment.json: what was run, with which version, and where."""
+
+    format: int = Field(default_factory=lambda: FORMAT)
+    unseen: str = Field(default_factory=lambda: version("unseen"))
+    experiment: dict[str, Any]
+    sums: dict[str, str]  # what symbols and parts held when the run began, by kind
+    environment: dict[str, str]  # the machine and the versions that the run began with
 
 
-def read_record(path: Path) -> dict[str, Any] | None:
-    """A record as it was sealed; damaged where it is none, or where its hash is wrong.
+class FoldRecord(BaseModel):
+    """result.json: what a fold came to, with the hashes of the files beside it."""
 
-    One of another format is refused however it is sealed.
-    """
-    if (record := read_json(path)) is None:
-        return None
-    if not isinstance(record, dict):
-        raise DamagedFileError(path, "it is no record")
-    if isinstance(number := record.get("format"), int) and number != FORMAT:
-        raise OtherVersionError(path, made_by(record))
-    if record.pop("sha256", None) != sha256(as_json(record)):
-        raise DamagedFileError(path)
-    if record.get("format") != FORMAT:
-        raise OtherVersionError(path, made_by(record))
-    return record
+    result: FoldResult
+    sha256: dict[str, str]
 
 
-def made_by(record: dict[str, Any], otherwise: str = "of unknown version") -> str:
-    """The version that made a record, with its format."""
-    return f"{record.get('unseen') or otherwise} (format {record.get('format', 'unknown')})"
+Record = TypeVar("Record", bound=BaseModel)
+
+
+def read_run_record(path: Path) -> RunRecord:
+    """The record of a run; damaged where there is none."""
+    said = read_json(path)
+    if isinstance(said, dict) and isinstance(said.get("format"), int) and said["format"] != FORMAT:
+        raise OtherVersionError(path, f"{said.get('unseen')} (format {said['format']})")
+    return _validated(RunRecord, path, said)
+
+
+def read_fold_record(path: Path) -> FoldRecord | None:
+    """The record of a finished fold; None if there is none."""
+    said = read_json(path)
+    return None if said is None else _validated(FoldRecord, path, said)
+
+
+def _validated(kind: type[Record], path: Path, said: object) -> Record:
+    try:
+        return kind.model_validate(said)
+    except (ValueError, TypeError, UnseenError) as error:
+        raise DamagedFileError(path, "it is no record") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from unseen.errors import UnseenError
 from unseen.files import DamagedFileError
 from unseen.runs.experiment import Experiment
-from unseen.runs.fold import BaselineProgress, FoldOutcome, FoldResult, fold_steps
+from unseen.runs.fold import FoldOutcome, FoldResult, fold_steps
 from unseen.runs.run_folder import RunFolder
 
 SECONDS_BETWEEN_REPORTS = 0.5
@@ -37,7 +37,7 @@ def complete_fold(
         if RunFolder.of(experiment, path.parent) != folder:
             raise UnseenError("the symbols or the model's file have changed since the run began")
         steps = fold_steps(experiment, fold, checkpoint, folder.shared_file)
-        reported, measured = -math.inf, math.inf
+        reported = -math.inf
         while True:
             try:
                 step = next(steps)
@@ -46,18 +46,13 @@ def complete_fold(
                 folder.save(outcome)
                 return outcome.result
             if step.measurement is not None:
-                # the first of this process, or of another start
-                first = step.measurement.epochs <= measured
-                folder.measurements(fold).add(step.measurement, first=first)
-                measured = step.measurement.epochs
-            progress = step.progress
-            if not isinstance(progress, BaselineProgress):
+                folder.measurements(fold).add(step.measurement)
+            epoch_ended = step.progress.epoch_share == 0
+            if step.state is not None:
                 if keeps_weights_so_far and step.measurement is not None:
-                    folder.save_weights_so_far(fold, progress.state.weights())
-                if progress.epoch_ended:
-                    folder.save_checkpoint(fold, progress.state.to_bytes())
-            if progress.epoch_ended or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
+                    folder.save_weights_so_far(fold, step.state.weights())
+                if epoch_ended:
+                    folder.save_checkpoint(fold, step.state.to_bytes())
+            if epoch_ended or time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
                 reported = time.monotonic()
-                folder.save_progress(
-                    fold, progress.epochs_done, progress.epoch_share, progress.loss, progress.start
-                )
+                folder.save_progress(fold, step.progress)
