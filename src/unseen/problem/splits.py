@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -111,15 +110,15 @@ def _filled_folds(groups: list[list[int]], size: int) -> list[list[int]]:
     """Folds of whole groups, as many as fit but one at least, until each group was in one."""
     folds, waiting = [], [*range(len(groups))]
     while waiting:
-        taken = {waiting[0]: None}
-        count = len(groups[waiting[0]])
+        taken: set[int] = set()
+        fold: list[int] = []
         for number in (*waiting, *range(len(groups))):
-            if count >= size:
+            if len(fold) >= size:
                 break
-            if number not in taken and count + len(groups[number]) <= size:
-                taken[number] = None
-                count += len(groups[number])
-        folds.append([row for number in taken for row in groups[number]])
+            if number not in taken and (not fold or len(fold) + len(groups[number]) <= size):
+                taken.add(number)
+                fold += groups[number]
+        folds.append(fold)
         waiting = [number for number in waiting if number not in taken]
     return folds
 
@@ -207,27 +206,24 @@ def split_folds(
     """All folds of a split, in order; refuses those that would leave nothing to see."""
     count = len(table.digits)
     most = math.floor(MOST_UNSEEN_SHARE * count)
-    if unseen is not None:
-        fault = None
-        if split not in COUNTED:
-            fault = f"must be left out: split {split} determines how many combinations are unseen"
-        elif not 1 <= unseen <= most:
-            fault = f"must be from 1 to {most} of {count} combinations"
-        elif split == "random" and count > MOST_FOLDS * unseen:
-            fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
-        if fault:
-            raise SettingError("unseen", unseen, fault)
+    if unseen is not None and split not in COUNTED:
+        fault = f"must be left out: split {split} determines how many combinations are unseen"
+        raise SettingError("unseen", unseen, fault)
+    if unseen is not None and not 1 <= unseen <= most:
+        raise SettingError("unseen", unseen, f"must be from 1 to {most} of {count} combinations")
+    if split == "random" and unseen is not None and count > MOST_FOLDS * unseen:
+        fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
+        raise SettingError("unseen", unseen, fault)
     folds = listed(table, listed_folds) if listed_folds else SPLITS[split](table, seed, unseen)
     if not 1 <= len(folds) <= MOST_FOLDS:
         raise UnseenError(
             f"split {split!r} has {len(folds):,} folds here; from 1 to {MOST_FOLDS:,} can be run"
         )
-    for rows in folds:
-        if len(rows) > most:
-            raise UnseenError(
-                f"split {split!r} would leave {count - len(rows)} of {count} combinations to be "
-                f"seen; at least {count - most} are needed"
-            )
+    if (left := count - max(map(len, folds))) < count - most:
+        raise UnseenError(
+            f"split {split!r} would leave {left} of {count} combinations to be seen; at least "
+            f"{count - most} are needed"
+        )
     return [Fold(number, np.sort(rows), count) for number, rows in enumerate(folds, start=1)]
 
 
@@ -243,22 +239,23 @@ def read_folds(path: Path) -> tuple[ListedFold, ...]:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnseenError(f"{path} is no text file; give one combination a line, as 3 4") from error
-    blocks: list[dict[int, set[Combination]]] = [{}]  # of folds, by column
+    folds: dict[tuple[int, int], set[Combination]] = {}  # by block and column
+    block = 0
     for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() and blocks[-1]:
-            blocks.append({})
+        block += not line.strip()
         for column, cell in enumerate(line.partition("#")[0].split("|")):
             if written := cell.strip(" \t()[]"):
                 if (combination := parse_combination(written)) is None:
-                    raise UnseenError(
-                        f"{path}, line {number}: {shortened(cell.strip())!r} is no combination; "
-                        "say it as 3 4"
-                    )
-                blocks[-1].setdefault(column, set()).add(combination)
-    folds = [fold for block in blocks for _, fold in sorted(block.items())]
+                    named = f"{path}, line {number}: {shortened(cell.strip())!r}"
+                    raise UnseenError(f"{named} is no combination; say it as 3 4")
+                folds.setdefault((block, column), set()).add(combination)
     if not folds:
         raise UnseenError(f"{path} lists no combination; give one a line, as 3 4")
-    return tuple(tuple(sorted(fold)) for fold in folds)
+    return _in_order(folds[at] for at in sorted(folds))
+
+
+def _in_order(folds: Iterable[Iterable[Combination]]) -> tuple[ListedFold, ...]:
+    return tuple(tuple(sorted({*fold})) for fold in folds)
 
 
 def parse_combination(text: str) -> Combination | None:
@@ -271,21 +268,18 @@ def parse_combination(text: str) -> Combination | None:
 
 def written_folds(folds: Iterable[ListedFold]) -> bytes:
     """Listed folds as the text file that they can be read from."""
-    blocks = ("\n".join(" ".join(map(str, spelled(each))) for each in fold) for fold in folds)
-    return ("\n\n".join(blocks) + "\n").encode()
+    return (typed_folds(folds, "\n", "\n\n") + "\n").encode()
 
 
-def typed_folds(folds: Iterable[ListedFold]) -> str:
+def typed_folds(folds: Iterable[ListedFold], between: str = "; ", after: str = " | ") -> str:
     """Listed folds as they are typed: 3 4; 5 1 | 7 7."""
-    return " | ".join(
-        "; ".join(" ".join(map(str, spelled(each))) for each in fold) for fold in folds
-    )
+    lines = ([" ".join(map(str, spelled(each))) for each in fold] for fold in folds)
+    return after.join(map(between.join, lines))
 
 
 def ready_lists() -> dict[str, Path]:
     """Lists of unseen combinations that come with the package, by name."""
-    folder = Path(str(files("unseen.problem"))) / "lists"
-    return {path.stem: path for path in sorted(folder.glob("*.txt"))}
+    return {path.stem: path for path in sorted((Path(__file__).parent / "lists").glob("*.txt"))}
 
 
 def find_split(split: NamedSplit) -> tuple[str, tuple[ListedFold, ...]]:
@@ -311,7 +305,7 @@ def find_split(split: NamedSplit) -> tuple[str, tuple[ListedFold, ...]]:
         ]
         if any(None in fold for fold in folds):
             raise SettingError("split", split, "lists what is no combination; say it as 3 4; 5 1")
-        return LISTED, tuple(tuple(sorted({*filter(None, fold)})) for fold in folds)
+        return LISTED, _in_order(filter(None, fold) for fold in folds)
     raise unknown("split", split, [*SPLITS, *ready_lists(), "a file of combinations"], place="file")
 
 
@@ -330,7 +324,7 @@ def _folds_of_list(given: Iterable[Sequence[Any]]) -> tuple[ListedFold, ...]:
         ) from error
     if not found or not all(found) or any(() in fold for fold in found):
         raise UnseenError("the list of unseen combinations is empty, or has an empty fold")
-    return tuple(tuple(sorted(fold)) for fold in found)
+    return _in_order(found)
 
 
 def _whole(value: Any) -> int:
