@@ -3,8 +3,8 @@ import pytest
 from tables_of_combinations import table
 
 from unseen.errors import UnseenError
+from unseen.problem.expressions import LARGEST_ANSWER
 from unseen.problem.operations import (
-    LARGEST_ANSWER,
     OPERATIONS,
     SIGN_LABELS,
     canonical_operation,

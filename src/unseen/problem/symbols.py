@@ -86,11 +86,12 @@ def canonical_symbols(symbols: str) -> str:
     """The name of a symbol set that has one, else the full path of its folder."""
     if symbols in SYMBOLS:
         return symbols
-    try:
-        path = str(Path(symbols).resolve()) if symbols and Path(symbols).is_dir() else symbols
-    except OSError as error:
-        raise UnseenError(f"cannot read {symbols}: {error.strerror}") from error
+    path = str(Path(symbols).resolve()) if _is_folder(symbols) else symbols
     return "mnist" if load_symbols(path).sha256 == MNIST_BANK_SHA256 else path
+
+
+def _is_folder(symbols: str) -> bool:
+    return bool(symbols) and os.path.isdir(symbols)  # which is so of no name that is too long
 
 
 def load_symbols(symbols: str) -> SymbolBank:
@@ -105,13 +106,12 @@ def load_symbols(symbols: str) -> SymbolBank:
 
 def _stamps(symbols: str) -> tuple[tuple[str, int, int], ...]:
     """What changes when a file of a folder of symbols is written anew."""
-    if not symbols or symbols in SYMBOLS:
+    if not _is_folder(symbols):
         return ()
     try:
-        with os.scandir(symbols) as entries:
-            stats = [(entry.name, entry.stat()) for entry in entries]
-    except (OSError, ValueError):
-        return ()
+        stats = [(path.name, path.stat()) for path in Path(symbols).iterdir() if path.is_file()]
+    except OSError as error:
+        raise UnseenError(f"cannot read {error.filename}: {error.strerror}") from error
     return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats))
 
 
@@ -120,13 +120,9 @@ def _loaded(symbols: str, part: str, stamps: tuple[tuple[str, int, int], ...]) -
     """The symbols, while what was added under their name and the files of their folder stay."""
     if symbols in SYMBOLS:
         return SYMBOLS[symbols]()
-    folder = Path(symbols)
-    try:
-        if symbols and folder.is_dir():
-            return from_folder(folder)
-    except OSError as error:
-        raise UnseenError(f"cannot read {folder}: {error.strerror}") from error
-    if symbols and folder.exists():
+    if _is_folder(symbols):
+        return from_folder(Path(symbols))
+    if symbols and os.path.exists(symbols):
         raise SettingError("symbols", symbols, "is a file; give the folder that holds four of them")
     known = [*SYMBOLS, "any folder of four IDX files"]
     raise unknown("symbols", symbols, known, place="folder")
