@@ -73,15 +73,15 @@ def test_modes_become_grey(tmp_path: Path):
     exif = Image.Exif()
     exif[0x0112] = 6
     for name, each, options, expected in (
-        ("rgb", image.convert("RGB"), {}, picture),
-        ("palette", image.convert("P"), {}, picture),
-        ("deep", deep, {}, picture),
-        ("transparent", transparent, {}, 255 - picture),
-        ("turned", turned, {"exif": exif}, picture),
+        ("rgb.png", image.convert("RGB"), {}, picture),
+        ("palette.png", image.convert("P"), {}, picture),
+        ("deep.png", deep, {}, picture),
+        ("transparent.png", transparent, {}, 255 - picture),
+        ("turned.png", turned, {"exif": exif}, picture),
+        ("turned.tiff", turned, {"exif": exif}, picture),
     ):
-        path = tmp_path / f"{name}.png"
-        each.save(path, **options)
-        assert np.abs(read_picture(path).astype(int) - expected).max() <= 1, name
+        each.save(tmp_path / name, **options)
+        assert np.abs(read_picture(tmp_path / name).astype(int) - expected).max() <= 1, name
 
 
 def test_enlarged_pictures_come_out_as_mnist_has_them():

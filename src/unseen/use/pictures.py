@@ -7,14 +7,13 @@ prepares what is drawn on it in the same steps, in a browser (`lab/static/prepar
 """
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from unseen.files import open_regular
 from unseen.use.ink import (
@@ -79,29 +78,24 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     except Image.DecompressionBombError as error:
         most = MOST_PIXELS // 1_000_000
         raise PictureError(f"it has more than {most} million pixels, which is the most") from error
-    except OSError as error:
-        what = "" if isinstance(error, UnidentifiedImageError) else error.strerror
-        raise PictureError(what or f"it is no whole {FORMATS_IN_WORDS} picture") from error
     except MemoryError:
         raise
     except Exception as error:  # whatever a decoder makes of a hostile file
-        raise PictureError(f"it is no whole {FORMATS_IN_WORDS} picture") from error
+        fault = getattr(error, "strerror", None) or f"it is no whole {FORMATS_IN_WORDS} picture"
+        raise PictureError(fault) from error
 
 
 def _grey(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values from 0 to 255; what is transparent is white paper.
-
-    A large picture is made smaller first, so that copies of it take little memory.
-    """
-    orientation = image.getexif().get(0x0112, 1)
-    deep = image.mode.startswith(("I", "F"))
+    """Grey values from 0 to 255; what is transparent is white paper."""
+    ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I;"):
         image = image.convert("I")
     elif image.mode in ("1", "P", "PA"):
         image = image.convert("RGBA" if image.has_transparency_data else "L")
+    # a large picture is made smaller first, so that copies of it take little memory
     if (factor := min(image.size) // (2 * MOST_ROWS)) > 1:
         image = image.reduce(factor)
-    if deep:
+    if image.mode in ("I", "F"):
         values = np.asarray(image, np.float32)
         most = 65_535 if image.mode == "I" else max(1.0, float(np.nanmax(values)))
         whole = np.clip(np.nan_to_num(values) * (255 / most), 0, 255)
@@ -109,11 +103,7 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     elif image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    image = image if image.mode == "L" else image.convert("L")
-    if orientation != 1:
-        image.getexif()[0x0112] = orientation
-        image = ImageOps.exif_transpose(image)
-    return np.asarray(image)
+    return np.asarray(image.convert("L"))
 
 
 def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
@@ -122,8 +112,10 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
     A picture of the right size is taken as it is, turned round if it is dark on light.
     """
     if grey.shape == (shape.height, shape.length * shape.width):
-        if shape.is_mnist_like:
-            _refuse_blank(np.split(grey, shape.length, axis=1))
+        blank = np.ptp(np.split(grey, shape.length, axis=1), axis=(1, 2)) < 255 * LEAST_CONTRAST
+        if shape.is_mnist_like and blank.any():  # as other symbols may be
+            where = f"panel {int(blank.argmax()) + 1} of {shape.length}"
+            raise PictureError(f"it shows no ink in {where}: it is of one colour, or nearly")
         is_dark = is_dark_on_light(grey)
         return PreparedPicture(255 - grey if is_dark else grey, is_dark, "as they are")
     rows, columns = grey.shape
@@ -147,15 +139,6 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
     parts, cut = split_ink(ink, shape.length)
     panels = [prepare_symbol(part) for part in parts]
     return PreparedPicture(np.concatenate(panels, axis=1), is_dark, cut)
-
-
-def _refuse_blank(panels: Sequence[NDArray[np.uint8]]) -> None:
-    """Refuse a picture with a panel of one colour: no digit is blank, as other symbols may be."""
-    for at, panel in enumerate(panels, 1):
-        if np.ptp(panel) < 255 * LEAST_CONTRAST:
-            raise PictureError(
-                f"it shows no ink in panel {at} of {len(panels)}: it is of one colour, or nearly"
-            )
 
 
 def _scaled(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
