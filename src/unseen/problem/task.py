@@ -42,8 +42,7 @@ def make_task(problem: Problem) -> Task:
     >>> task.combinations.digits[task.unseen(1)].tolist()[:3]
     [[7, 7], [7, 8], [7, 9]]
     """
-    parts = (("operation", problem.operation), ("split", problem.split))
-    sums = tuple(part_sha256(*part) for part in parts)
+    sums = part_sha256("operation", problem.operation), part_sha256("split", problem.split)
     return _task(problem, load_symbols(problem.symbols).sha256, *sums)
 
 

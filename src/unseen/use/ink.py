@@ -62,14 +62,18 @@ def find_ink(grey: NDArray[np.uint8], *, is_dark: bool) -> Floats:
     # ink takes a share of the light that falls on it: less in a shadow
     contrast /= np.maximum(255.0 - ground, 16) if is_dark else 255.0
     contrast = np.clip(contrast, 0, 1)
-    level = _threshold(contrast)
-    lines, slope = find_lines(contrast > level / 2)
+    least = _threshold(contrast)
+    lines, slope = find_lines(contrast > least / 2)
     contrast[lines] = 0
-    full = float(np.median(contrast[contrast > level])) if (contrast > level).any() else 0.0
+    strong = contrast[contrast > least]
+    full = float(np.median(strong)) if len(strong) else 0.0
     if full < LEAST_CONTRAST:
         raise PictureError(NO_INK)
-    ink = np.clip(contrast / full, 0, 1)
-    return ink if slope is None else _turned(ink, slope)
+    ink: Floats = np.clip(contrast / full, 0, 1)
+    if slope is None:
+        return ink
+    level = Image.fromarray(ink).rotate(np.degrees(np.arctan(slope)), Image.Resampling.BILINEAR)
+    return np.asarray(level)
 
 
 def _threshold(values: Floats) -> float:
@@ -130,12 +134,6 @@ def find_lines(is_ink: Mask) -> tuple[Mask, float | None]:
     return found, slope if is_line else None
 
 
-def _turned(ink: Floats, slope: float) -> Floats:
-    """The ink turned so that lines of this slope lie level."""
-    angle = float(np.degrees(np.arctan(slope)))
-    return np.asarray(Image.fromarray(ink).rotate(angle, Image.Resampling.BILINEAR))
-
-
 def split_ink(ink: Floats, length: int) -> tuple[list[Floats], Cut]:
     """The ink of each symbol of a row: in equal panels if each holds whole pieces, else by gaps.
 
@@ -185,9 +183,7 @@ def _refuse_too_few(is_ink: Mask, pieces: int, length: int) -> None:
 
 def _grouped(centres: NDArray[np.float64], length: int) -> NDArray[np.intp]:
     """Which symbol each piece belongs to: the widest gaps between their centres part them."""
-    order = np.argsort(centres)
-    gaps = np.diff(centres[order])
-    cuts = np.sort(np.argsort(gaps)[len(gaps) - (length - 1) :])
-    owners = np.empty(len(centres), np.intp)
-    owners[order] = np.searchsorted(cuts, np.arange(len(centres)), side="left")
-    return owners
+    order = np.sort(centres)
+    gaps = np.diff(order)
+    widest = np.sort(np.argsort(gaps)[len(gaps) - (length - 1) :])
+    return np.searchsorted((order[widest] + order[widest + 1]) / 2, centres)
