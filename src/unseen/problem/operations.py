@@ -15,7 +15,7 @@ from unseen.errors import UnseenError
 from unseen.parts import Registry
 from unseen.problem.expressions import EXAMPLE, LARGEST_ANSWER, LETTERS, parse_expression
 
-Digits = NDArray[np.int64]  # (n, places)
+Digits = NDArray[np.int64]  # (n, positions)
 Answers = NDArray[np.int64]  # (n,): signed, so that no difference wraps around
 
 # What a sign is called in a combination: beyond any label that a folder of symbols can have.

@@ -49,14 +49,13 @@ class Fold:
 
 
 def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
-    """Every ordered choice of one value a place, (0, 0) first and (9, 9) last: (n, places)."""
+    """Every ordered choice of a value for each position, from (0, 0) to (9, 9): (n, positions)."""
     count = math.prod(len(choices) for choices in values)
     if count > MOST_COMBINATIONS:
-        raise UnseenError(
-            f"{len(values)} places make {count:,} combinations; the most is {MOST_COMBINATIONS:,}"
-        )
-    places = np.meshgrid(*(np.asarray(choices, np.int64) for choices in values), indexing="ij")
-    return np.stack(places, axis=-1).reshape(count, len(values))
+        most = f"the most is {MOST_COMBINATIONS:,}"
+        raise UnseenError(f"{len(values)} positions make {count:,} combinations; {most}")
+    columns = np.meshgrid(*(np.asarray(choices, np.int64) for choices in values), indexing="ij")
+    return np.stack(columns, axis=-1).reshape(count, len(values))
 
 
 def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
@@ -132,10 +131,10 @@ def answer(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 
 
 def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
-    """A fold for each place and digit: that digit is never seen in that place.
+    """A fold for each position and digit: that digit is never seen in that position.
 
-    By place, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
-    for each of its places. A place with just one value, as that of a single sign, makes no fold.
+    By position, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
+    for each of its positions. A position with just one value (a single sign) makes no fold.
     """
     return [
         np.flatnonzero(column == value)
@@ -312,10 +311,10 @@ def find_split(split: NamedSplit) -> tuple[str, tuple[ListedFold, ...]]:
 def _folds_of_list(given: Iterable[Sequence[Any]]) -> tuple[ListedFold, ...]:
     """The folds of a list in Python: of combinations, or of folds that are such lists."""
     try:
-        folds = [*given]
-        if folds and not any(isinstance(value, Iterable) and not isinstance(value, str)
-                   for each in folds for value in each):  # fmt: skip
-            folds = [folds]
+        parts = [*given]
+        values = (value for part in parts for value in part)
+        is_nested = any(np.iterable(value) and not isinstance(value, str) for value in values)
+        folds = parts if is_nested else [parts]
         found = [{tuple(map(_whole, each)) for each in fold} for fold in folds]
     except (TypeError, ValueError, OverflowError) as error:
         raise UnseenError(

@@ -51,13 +51,13 @@ def _task(problem: Problem, *sums: str) -> Task:
     """The task, while the sums of its symbols and of added parts stay as they are."""
     bank = load_symbols(problem.symbols)
     operation = parse_operation(problem.operation, problem.length)
-    places = [bank.values] * problem.length
+    positions = [bank.values] * problem.length
     if operation.signs:
         bank = with_signs(bank, operation.signs)
-        places.insert(1, tuple(SIGN_LABELS[sign] for sign in operation.signs))
+        positions.insert(1, tuple(SIGN_LABELS[sign] for sign in operation.signs))
     if problem.development:
         bank = development_bank(bank)
-    digits = all_combinations(places)
+    digits = all_combinations(positions)
     per_combination = max(problem.samples_per_combination, problem.test_samples_per_combination)
     if len(digits) * per_combination > MOST_SAMPLES:
         raise UnseenError(
