@@ -75,7 +75,7 @@ def parse_operation(text: str, length: int) -> Operation:
     if colon and kind == "shown":
         return shown(_signs(rest, length))
     if colon and kind == "table":
-        if not (rest.isascii() and rest.isdecimal() and int(rest[:20]) < 2**32):
+        if not (rest.isascii() and rest.isdecimal() and len(rest) <= 20 and int(rest) < 2**32):
             raise UnseenError(f"{text} has no seed; say it as table:7")
         return random_table(int(rest))
     if text.isidentifier() and len(text) > 1:

@@ -61,10 +61,8 @@ def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
 def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random, each combination unseen once: the paper's own.
 
-    If N should be unseen, all combinations in random order are cut into folds of N; the last one
-    is filled up from the first, so every combination is unseen at least once. For 10 of 100 these
-    are the paper's folds, those of scikit-learn's KFold(10, shuffle=True, random_state=seed): a
-    test compares them. Importing scikit-learn here would take longer than reading MNIST.
+    Or folds of N, the last filled up from the first. The ten are those of scikit-learn's
+    KFold(10, shuffle=True, random_state=seed); importing it would take longer than reading MNIST.
     """
     count = len(table.digits)
     rows = np.arange(count)
@@ -81,9 +79,8 @@ def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def mirror(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random; (a, b) and (b, a) are unseen together, each combination once.
 
-    Longer combinations: all reorderings go together. If N should be unseen, folds are cut as in
-    the random split. They have N combinations, or a few less where no set of reorderings fits, or
-    one set that is larger. The last is filled up from the first: each is unseen at least once.
+    Longer combinations: all reorderings go together. Or folds of N, or a few less where no set of
+    reorderings fits, or of one set that is larger; the last is filled up from the first.
     """
     groups: dict[Combination, list[int]] = {}
     for row, digits in enumerate(np.sort(table.digits, axis=1).tolist()):
@@ -123,18 +120,14 @@ def _filled_folds(groups: list[list[int]], size: int) -> list[list[int]]:
 
 
 def answer(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
-    """A fold for each answer, from the smallest: no combination with it is seen.
-
-    Every combination is unseen once, at any length.
-    """
+    """A fold for each answer, from the smallest: no combination with it is seen."""
     return [np.flatnonzero(table.answers == value) for value in np.unique(table.answers)]
 
 
 def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each position and digit: that digit is never seen in that position.
 
-    By position, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
-    for each of its positions. A position with just one value (a single sign) makes no fold.
+    By position, then by digit. A position with just one value (a single sign) makes no fold.
     """
     return [
         np.flatnonzero(column == value)
@@ -147,7 +140,7 @@ def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def diagonal(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each diagonal: (0, 0), (1, 1) to (9, 9), then (0, 1), (1, 2) to (9, 0), ….
 
-    Longer combinations: by the first and the last digit. Every combination is unseen once.
+    Longer combinations: by the first and the last digit.
     """
     if table.digits.shape[1] < 2:
         raise UnseenError("split diagonal needs two digits or more")
@@ -159,10 +152,8 @@ def diagonal(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def corner(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """One fold: the largest digits together are unseen, so it has to extrapolate.
 
-    For pairs the nine of 7, 8 and 9; for any length, all combinations of the k largest digits,
-    with k such that they are nearest to a tenth of all. If N should be unseen: the N combinations
-    whose smallest digit is largest, and among equals those with the largest sum. The rest is never
-    unseen. Where a sign is shown, all signs go together and do not count as digits.
+    All combinations of the k largest digits, nearest to a tenth of all; or the N whose smallest
+    digit is largest, and among equals those with the largest sum. Signs do not count as digits.
     """
     is_digit = [column.max() < min(SIGN_LABELS.values()) for column in table.digits.T]
     digits = table.digits[:, is_digit if any(is_digit) else slice(None)]
