@@ -41,7 +41,7 @@ def refused(*arguments: str | Path, cwd: Path) -> str:
     [
         (["--operation", "mul"], "unknown operation 'mul'"),
         (["--operation", "a / b"], "a / b divides by zero for (0, 0)"),
-        (["--operation", "a + c"], "c is the 3rd symbol, but pictures have 2"),
+        (["--operation", "a + c"], "has c, but pictures have 2 symbols"),
         (["--operation", "__import__('os')"], "no arithmetic expression"),
         (["--operation", "shown:+", "--length", "3"], "between two digits"),
         (["--split", "nowhere.txt"], "split 'nowhere.txt': there is no such file; known: a file"),

@@ -213,7 +213,7 @@ BAD_INPUT = {
     "--precision fp8 must be 'fp32' or 'bf16'": ["--precision", "fp8"],
     "must be at most 1000000": ["--epochs", "9" * 400],
     "must be at most 10000000": ["--batch-size", "9" * 400],
-    "cannot read": ["--symbols", "x" * 300],
+    "unknown symbols 'xxx": ["--symbols", "x" * 300],
     "--device cuda:7 is not on this machine": ["--device", "cuda:7"],
     "another split seed than the paper's": ["--development", "--split-seed", "376483"],
     "cannot make the folder": ["--runs-dir", "afile/runs"],

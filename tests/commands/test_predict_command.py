@@ -1,4 +1,4 @@
-"""`unseen predict`: pictures of one's own, as people have them."""
+"""`unseen predict`: pictures as people have them."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from unseen.cli import command
 from unseen.errors import SettingError
 from unseen.problem.symbols import load_symbols
 from unseen.runs.presets import PRESETS
-from unseen.use.ink import PictureError, find_lines, has_dark_ink, label_pieces
+from unseen.use.ink import PictureError, find_lines, has_dark_ink
 from unseen.use.pictures import MOST_PIXELS, SymbolShape, prepare, read_picture
 from unseen.use.predictions import FailedPicture
 
@@ -73,15 +73,15 @@ def test_modes_become_grey(tmp_path: Path):
     exif = Image.Exif()
     exif[0x0112] = 6
     for name, each, options, expected in (
-        ("rgb", image.convert("RGB"), {}, picture),
-        ("palette", image.convert("P"), {}, picture),
-        ("deep", deep, {}, picture),
-        ("transparent", transparent, {}, 255 - picture),
-        ("turned", turned, {"exif": exif}, picture),
+        ("rgb.png", image.convert("RGB"), {}, picture),
+        ("palette.png", image.convert("P"), {}, picture),
+        ("deep.png", deep, {}, picture),
+        ("transparent.png", transparent, {}, 255 - picture),
+        ("turned.png", turned, {"exif": exif}, picture),
+        ("turned.tiff", turned, {"exif": exif}, picture),
     ):
-        path = tmp_path / f"{name}.png"
-        each.save(path, **options)
-        assert np.abs(read_picture(path).astype(int) - expected).max() <= 1, name
+        each.save(tmp_path / name, **options)
+        assert np.abs(read_picture(tmp_path / name).astype(int) - expected).max() <= 1, name
 
 
 def test_enlarged_pictures_come_out_as_mnist_has_them():
@@ -100,21 +100,10 @@ def closeness(one: np.ndarray, other: np.ndarray) -> float:
 
 @pytest.mark.parametrize("is_ruled", [False, True])
 def test_photographs_come_out_as_the_digits_that_they_show(is_ruled: bool):
-    """Uneven light, shadows, turned by up to 10°, JPEG noise, ruled lines."""
-    rng = np.random.default_rng(3)
-    alike, dark = [], 0
-    for _ in range(60):
-        picture = pair(*rng.integers(0, 10, 2), int(rng.integers(0, 500)))
-        made = prepare(photograph(picture, rng, ruled=is_ruled), PAIR)
-        dark += made.is_dark_on_light
-        alike.append(closeness(made.pixels, picture))
-    assert dark == 60
-    assert np.median(alike) > 0.75
-    assert np.mean(np.asarray(alike) > 0.45) > 0.9
+    """Uneven light, shadows, turned by up to 10°, JPEG noise, ruled lines.
 
-
-def test_photographs_are_answered_nearly_as_well_as_clean_pictures():
-    """A nearest mean of each digit, which knows nothing of photographs, reads both."""
+    A nearest mean of each digit, which knows nothing of photographs, reads them nearly as well.
+    """
     means = np.stack([BANK.train.images[BANK.train.pools[v]].mean(axis=0) for v in range(10)])
     means = means.reshape(10, -1) / np.linalg.norm(means.reshape(10, -1), axis=1, keepdims=True)
 
@@ -122,14 +111,18 @@ def test_photographs_are_answered_nearly_as_well_as_clean_pictures():
         panels = np.stack(np.split(pixels, 2, axis=1)).reshape(2, -1).astype(float)
         return (panels @ means.T).argmax(axis=1).tolist()
 
-    rng = np.random.default_rng(5)
-    clean = photographed = 0
-    for _ in range(150):
+    rng = np.random.default_rng(3)
+    alike, clean, photographed = [], 0, 0
+    for _ in range(100):
         digits = rng.integers(0, 10, 2)
-        picture = pair(*digits, int(rng.integers(0, 800)))
-        made = prepare(photograph(picture, rng), PAIR).pixels
+        picture = pair(*digits, int(rng.integers(0, 500)))
+        made = prepare(photograph(picture, rng, ruled=is_ruled), PAIR)
+        assert made.is_dark_on_light
+        alike.append(closeness(made.pixels, picture))
         clean += np.sum(read(picture) == digits)
-        photographed += np.sum(read(made) == digits)
+        photographed += np.sum(read(made.pixels) == digits)
+    assert np.median(alike) > 0.75
+    assert np.mean(np.asarray(alike) > 0.45) > 0.9
     assert photographed >= 0.93 * clean
 
 
@@ -161,19 +154,6 @@ def test_lines_are_found_and_strokes_that_cross_them_stay():
     assert (lines & ~ink)[80:82].mean() > 0.7
     assert (lines & ink).sum() < 0.15 * ink.sum()
     assert find_lines(ink)[1] is None
-
-
-def test_pieces_are_those_of_scipy():
-    ndimage = pytest.importorskip("scipy.ndimage")
-    rng = np.random.default_rng(0)
-    for share in (0.1, 0.4, 0.6):
-        mask = rng.random((40, 60)) < share
-        found, count = label_pieces(mask)
-        expected, wanted = ndimage.label(mask, np.ones((3, 3)))
-        assert count == wanted
-        assert (
-            len({*zip(found.ravel().tolist(), expected.ravel().tolist(), strict=True)}) == count + 1
-        )
 
 
 def test_what_is_dark_is_found_whatever_the_shadow():

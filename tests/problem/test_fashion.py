@@ -14,7 +14,7 @@ from conftest import write_symbols
 from unseen.errors import UnseenError
 from unseen.problem import fashion
 from unseen.problem.fashion import fashion_mnist, fetch_fashion_mnist, find_fashion_mnist
-from unseen.problem.symbol_bank import MNIST_SHA256, combined_sha256
+from unseen.problem.symbol_bank import IDX_FILES, combined_sha256
 
 FIRST = "train-images-idx3-ubyte"
 THREE_WAYS = r"folder of its four IDX files.*dataset-fashion-mnist.*network"
@@ -70,7 +70,7 @@ def not_found(request: BaseHTTPRequestHandler) -> None:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """Small files that pass for Fashion-MNIST here, by the paths they are asked for with."""
     raw = {path.name: path.read_bytes() for path in write_symbols(tmp_path / "raw").iterdir()}
-    sums = {name: hashlib.sha256(raw[name]).hexdigest() for name in MNIST_SHA256}
+    sums = {name: hashlib.sha256(raw[name]).hexdigest() for name in IDX_FILES}
     monkeypatch.setattr(fashion, "FASHION_SHA256", sums)
     return {f"/{name}.gz": gzip.compress(content) for name, content in raw.items()}
 
@@ -80,7 +80,7 @@ def mirror(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator
     mirror = Mirror(files)
     thread = threading.Thread(target=mirror.server.serve_forever, args=(0.01,))
     thread.start()
-    monkeypatch.setattr(fashion, "MIRRORS", (mirror.address,))
+    monkeypatch.setattr(fashion, "SOURCE", mirror.address)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     yield mirror
     mirror.server.shutdown()
@@ -110,17 +110,12 @@ def fetch(tell=lambda *news: None):
     return find_fashion_mnist()
 
 
-def test_the_sums_are_of_four_files_named_as_mnists():
-    assert [*fashion.FASHION_SHA256] == [*MNIST_SHA256]
-    assert not {*fashion.FASHION_SHA256.values()} & {*MNIST_SHA256.values()}
-
-
 def test_a_download_is_told_of_and_kept(mirror: Mirror, files: dict[str, bytes], cache: Path):
     told: list[tuple[str, int, int]] = []
     assert find_fashion_mnist() is None
     assert fetch(lambda *news: told.append(news)) == cache
     assert {f"/{path.name}": path.read_bytes() for path in cache.iterdir()} == files
-    for name in MNIST_SHA256:
+    for name in IDX_FILES:
         size = len(files[f"/{name}.gz"])
         received = [so_far for told_name, so_far, _ in told if told_name == name]
         assert received[0] == 0
@@ -132,25 +127,43 @@ def test_a_download_is_told_of_and_kept(mirror: Mirror, files: dict[str, bytes],
     assert bank.values == tuple(range(10))
 
 
-def test_what_is_in_the_cache_is_not_asked_for_again(
-    mirror: Mirror, files: dict[str, bytes], cache: Path
-):
+def test_only_what_is_missing_is_asked_for(mirror: Mirror, files: dict[str, bytes], cache: Path):
     fill(cache, files)
-    assert find_fashion_mnist() == cache
     assert fetch() == cache
     assert mirror.asked == []
-
-
-def test_only_what_is_missing_or_damaged_is_asked_for(
-    mirror: Mirror, files: dict[str, bytes], cache: Path
-):
-    fill(cache, files)
     (cache / f"{FIRST}.gz").unlink()
-    (cache / "t10k-labels-idx1-ubyte.gz").write_bytes(b"half a file")
     assert find_fashion_mnist() is None
     fetch()
-    assert mirror.asked == [f"/{FIRST}.gz", "/t10k-labels-idx1-ubyte.gz"]
+    assert mirror.asked == [f"/{FIRST}.gz"]
     assert len(fashion_mnist().train.images) == 80
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (send(b"only this", promised=1_000), "Not a gzipped file"),
+        (send(gzip.compress(bytes(1_000))[:-9], promised=1_000), "EOFError"),
+        (send(gzip.compress(b"another file")), "its SHA-256 differs"),
+        (send(gzip.compress(bytes(5_000_000))), "its SHA-256 differs"),
+        (send_without_end, "Not a gzipped file"),
+        (not_found, "HTTP Error 404"),
+        (lambda request: None, "closed connection without response"),
+        (lambda request: threading.Event().wait(1) and None, "timed out"),
+    ],
+)
+def test_a_download_that_fails_is_told_and_nothing_kept(
+    mirror: Mirror, cache: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str
+):
+    monkeypatch.setattr(fashion, "LARGEST_DOWNLOAD_BYTES", 300_000)
+    monkeypatch.setattr(fashion, "LARGEST_RAW_BYTES", 1_000_000)
+    monkeypatch.setattr(fashion, "TIMEOUT_SECONDS", 0.5)
+    mirror.answers["/train-labels-idx1-ubyte.gz"] = answer
+    received = []
+    with pytest.raises(UnseenError, match=rf"train-labels-.*{reason}.*{THREE_WAYS}") as caught:
+        fetch(lambda name, so_far, promised: received.append(so_far))
+    assert "\n" not in str(caught.value)
+    assert max(received) <= 300_000 + fashion.CHUNK_BYTES
+    assert [path.name for path in cache.iterdir()] == [f"{FIRST}.gz"]
 
 
 def test_debians_folder_comes_first(files: dict[str, bytes], cache: Path):
@@ -160,85 +173,16 @@ def test_debians_folder_comes_first(files: dict[str, bytes], cache: Path):
     assert len(fashion_mnist().train.images) == 80
 
 
-def test_a_wrong_sum_is_refused_and_nothing_kept(
-    mirror: Mirror, files: dict[str, bytes], cache: Path
-):
-    other = bytearray(gzip.decompress(files[f"/{FIRST}.gz"]))
-    other[-1] ^= 1
-    mirror.answers[f"/{FIRST}.gz"] = send(gzip.compress(other))
-    with pytest.raises(UnseenError, match=rf"{FIRST}\.gz .*its SHA-256 differs.*{THREE_WAYS}"):
-        fetch()
-    assert [*cache.iterdir()] == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (send(b"only this", promised=1_000), r"broke off after 9 of 1,000 bytes"),
-        (send(b"<html>please log in</html>"), r"sent no whole gzip file"),
-        (send(gzip.compress(bytes(1_000))[:-9]), r"sent no whole gzip file"),
-        (send(b"", promised=10**12), r"sends more than 33,554,432 bytes"),
-        (send(b""), r"its SHA-256 differs"),
-        (not_found, r"127\.0\.0\.1: HTTP status 404"),
-        (lambda request: None, r"closed connection without response"),
-    ],
-)
-def test_a_mirror_that_fails_is_quoted_and_nothing_kept(
-    mirror: Mirror, cache: Path, answer: Answer, reason: str
-):
-    mirror.answers["/train-labels-idx1-ubyte.gz"] = answer
-    with pytest.raises(UnseenError, match=rf"train-labels-.*{reason}.*{THREE_WAYS}") as caught:
-        fetch()
-    assert "\n" not in str(caught.value)
-    assert [path.name for path in cache.iterdir()] == [f"{FIRST}.gz"]
-
-
-def test_an_endless_answer_is_cut_off(mirror: Mirror, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fashion, "LARGEST_DOWNLOAD_BYTES", 300_000)
-    mirror.answers[f"/{FIRST}.gz"] = send_without_end
-    received = []
-    with pytest.raises(UnseenError, match="sends more than 300,000 bytes"):
-        fetch(lambda name, so_far, promised: received.append((so_far, promised)))
-    assert max(received) <= (300_000, 0)
-    assert [*cache.iterdir()] == []
-
-
-def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(
-    mirror: Mirror, cache: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(fashion, "LARGEST_RAW_BYTES", 1_000_000)
-    mirror.answers[f"/{FIRST}.gz"] = send(gzip.compress(bytes(5_000_000)))
-    with pytest.raises(UnseenError, match="unpacks to over 1,000,000 bytes"):
-        fetch()
-    assert [*cache.iterdir()] == []
-
-
-def test_a_silent_mirror_is_given_up(mirror: Mirror, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fashion, "TIMEOUT_SECONDS", 0.2)
-    given_up = threading.Event()
-    mirror.answers[f"/{FIRST}.gz"] = lambda request: given_up.wait(60) and None
-    with pytest.raises(UnseenError, match="timed out"):
-        fetch()
-    given_up.set()
-
-
-def test_the_next_mirror_is_tried(mirror: Mirror, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fashion, "MIRRORS", (f"{mirror.address}gone/", mirror.address))
-    fetch()
-    assert mirror.asked[:2] == [f"/gone/{FIRST}.gz", f"/{FIRST}.gz"]
-    assert len(fashion_mnist().train.images) == 80
-
-
 def test_without_a_network_the_three_ways_are_named(cache: Path, monkeypatch: pytest.MonkeyPatch):
     with socket.socket() as taken:  # bound but not listening: connections are refused
         taken.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{taken.getsockname()[1]}/"
-        monkeypatch.setattr(fashion, "MIRRORS", (address, address))
+        monkeypatch.setattr(fashion, "SOURCE", f"http://127.0.0.1:{taken.getsockname()[1]}/")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        with pytest.raises(UnseenError, match=rf"127\.0\.0\.1: .*refused.*{THREE_WAYS}") as caught:
+        with pytest.raises(UnseenError, match=rf"refused.*{THREE_WAYS}"):
             fetch()
-    assert "\n" not in str(caught.value)
     assert [*cache.iterdir()] == []
+    with pytest.raises(UnseenError, match=rf"is not on this machine; .*{THREE_WAYS}"):
+        fashion_mnist()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError])
@@ -254,24 +198,6 @@ def test_an_interruption_goes_through_and_leaves_nothing(
     assert [*cache.iterdir()] == []
 
 
-def test_a_write_that_fails_leaves_nothing(
-    mirror: Mirror, cache: Path, monkeypatch: pytest.MonkeyPatch
-):
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(fashion.os, "fsync", full)
-    with pytest.raises(UnseenError, match=rf"cannot write .*{FIRST}\.gz: No space left on device"):
-        fetch()
-    assert [*cache.iterdir()] == []
-
-
-def test_a_cache_that_cannot_be_made_is_named(cache: Path):
-    cache.parent.write_text("a file where a folder should be")
-    with pytest.raises(UnseenError, match=f"cannot make the folder {cache}"):
-        fetch()
-
-
 def test_two_downloads_at_once_do_no_harm(mirror: Mirror, files: dict[str, bytes], cache: Path):
     threads = [threading.Thread(target=fetch) for _ in range(4)]
     for thread in threads:
@@ -281,24 +207,16 @@ def test_two_downloads_at_once_do_no_harm(mirror: Mirror, files: dict[str, bytes
     assert {f"/{path.name}": path.read_bytes() for path in cache.iterdir()} == files
 
 
-def test_where_it_is_nowhere_the_three_ways_are_named():
-    with pytest.raises(UnseenError, match=rf"is not on this machine; .*{THREE_WAYS}"):
-        fashion_mnist()
-
-
-@pytest.mark.parametrize("damage", ["cut", "changed"])
 @pytest.mark.parametrize("place", ["cache", "debian"])
-def test_a_damaged_file_is_never_used(
-    files: dict[str, bytes], cache: Path, damage: str, place: str
-):
+def test_a_damaged_file_is_never_used(files: dict[str, bytes], cache: Path, place: str):
     folder = cache if place == "cache" else fashion.DEBIAN_FOLDER
     fill(folder, files)
-    path = folder / "t10k-labels-idx1-ubyte.gz"
+    path = folder / "t10k-images-idx3-ubyte.gz"
     raw = bytearray(gzip.decompress(path.read_bytes()))
     raw[-1] ^= 1
-    path.write_bytes(path.read_bytes()[:-20] if damage == "cut" else gzip.compress(raw))
+    path.write_bytes(gzip.compress(raw))
     remedy = "delete it" if place == "cache" else "install Debian's package .* again"
-    with pytest.raises(UnseenError, match=f"{path}.*; {remedy}"):
+    with pytest.raises(UnseenError, match=f"{folder}.*; {remedy}"):
         fashion_mnist()
 
 
@@ -309,6 +227,6 @@ def test_a_damaged_file_is_never_used(
 def test_debians_package_has_the_published_files(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fashion, "DEBIAN_FOLDER", Path("/usr/share/datasets/fashion-mnist"))
     bank = fashion_mnist()
-    assert bank.sha256 == combined_sha256(fashion.FASHION_SHA256)
+    assert bank.sha256 == combined_sha256(fashion.FASHION_SHA256.values())
     assert bank.train.images.shape == (60_000, 28, 28)
     assert np.array_equal(np.bincount(bank.test.labels), [1_000] * 10)

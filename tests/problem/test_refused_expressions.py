@@ -13,33 +13,29 @@ from unseen.problem.operations import parse_operation
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a + c", "operation 'a + c': c is the 3rd symbol, but pictures have 2 (a, b)"),
-        ("t", "operation 't': t is the 20th symbol, but pictures have 2 (a, b)"),
-        ("a*16777217", "operation 'a*16777217': 16777217 is beyond ± 2^24 = 16,777,216"),
-        ("a**11", "'11' is no exponent; those are the integers from 0 to 10"),
-        ("a**b", "'b' is no exponent"),
-        ("a**-1", "'-1' is no exponent"),
-        ("a**(1/2)", "'1/2' is no exponent"),
-        ("a**True", "'True' is no exponent"),
-        ("a**2.0", "'2.0' is no exponent"),
-        ("9**9**9", "'9**9' is no exponent"),
+        ("a + c", "operation 'a + c' has c, but pictures have 2 symbols (a, b)"),
+        ("t", "operation 't' has t, but pictures have 2 symbols (a, b)"),
+        ("a*16777217", "has 16777217, beyond 16,777,216"),
+        ("a**11", "has '11' as exponent; those are the integers from 0 to 10"),
+        *(
+            (f"a**{power}", f"{power.strip('()')!r} as exponent")
+            for power in ("b", "-1", "(1/2)", "True", "2.0")
+        ),
+        ("9**9**9", "'9**9' as exponent"),
         ("a + " * 20 + "a", None),
-        ("a + " * 21 + "a", "is too complicated: at most 20 operations within one another"),
+        ("a + " * 21 + "a", "is too complicated: at most 20 operations in one another"),
         ("-" * 20 + "a", None),
         ("-" * 21 + "a", "is too complicated"),
-        ("max(" + "-a," * 49 + "a)", None),
-        ("max(" + "-a," * 49 + "-a)", "100 numbers, letters and operations in all"),
+        ("max(" + "-a," * 49 + "-a)", None),
         ("1" * 201, "is too long: 201 characters, but the most is 200"),
         ("×" * 1_000_000, "is too long: 1,000,000 characters"),
-        ("abs()", "abs takes one number, not 0"),
-        ("abs(a, b)", "abs takes one number, not 2"),
-        ("min(a)", "min takes two or more numbers, not 1"),
-        ("max()", "max takes two or more numbers, not 0"),
-        ("sqrt(a)", "'sqrt' is no function there (known: abs, min, max)"),
+        *(
+            (text, "abs takes one number, min and max take two or more")
+            for text in ("abs()", "abs(a, b)", "min(a)", "max()")
+        ),
+        ("sqrt(a)", "'sqrt(a)' is not allowed"),
         ("x + y", "'x' is no symbol's letter (a is the first, b the second)"),
-        ("A", "'A' is no symbol's letter"),
-        ("ab", "'ab' is no symbol's letter"),
-        ("max", "'max' is no symbol's letter"),
+        *((text, "is no symbol's letter") for text in ("A", "ab", "max")),
         ("(a", "'(' was never closed"),
         ("", "it is empty"),
     ],
@@ -80,17 +76,9 @@ def test_hostile_text_is_refused_in_a_short_line(text):
         parse_expression(text, 3)
     message = str(refused.value)
     assert message.startswith("operation ")
+    assert message.endswith(f"; {HINT}") == ("is no arithmetic expression: " in message)
     assert len(message) < 400
     assert message.isprintable()
-
-
-@pytest.mark.parametrize("text", ["", "a b", "a.b", "a ×", "1.5", "a #", "f(a)", "u"])
-def test_what_is_no_expression_is_told_how_to_say_one(text):
-    with pytest.raises(UnseenError) as refused:
-        parse_expression(text, 3)
-    start = f"operation {text!r} is no arithmetic expression: "
-    assert str(refused.value).startswith(start)
-    assert str(refused.value).endswith(f"; {HINT}")
 
 
 def test_a_million_spaces_do_no_harm():

@@ -10,9 +10,14 @@ import pytest
 from conftest import write_idx, write_symbols
 
 from unseen.errors import UnseenError
-from unseen.problem.symbol_bank import MNIST_SHA256, development_bank, from_folder
+from unseen.problem.symbol_bank import (
+    IDX_FILES,
+    development_bank,
+    from_folder,
+    published_bank,
+)
 from unseen.problem.symbols import (
-    MNIST_BANK_SHA256,
+    BANK_SHA256,
     canonical_symbols,
     load_symbols,
     symbols_sha256,
@@ -24,7 +29,7 @@ MNIST_MD5 = {
     "t10k-images-idx3-ubyte": "2646ac647ad5339dbf082846283269ea",
     "t10k-labels-idx1-ubyte": "27ae3e4e09519cfbb04c329615203637",
 }
-PACKAGE_DATA = Path(__file__).parents[2] / "src/unseen/problem/mnist"
+CARRIED = Path(__file__).parents[2] / "src/unseen/problem"
 
 
 def test_mnist_is_whole():
@@ -32,23 +37,37 @@ def test_mnist_is_whole():
     assert bank.train.images.shape == (60_000, 28, 28)
     assert bank.test.images.shape == (10_000, 28, 28)
     assert bank.values == tuple(range(10))
-    assert bank.sha256 == MNIST_BANK_SHA256 == symbols_sha256("mnist")
+    assert bank.sha256 == BANK_SHA256["mnist"] == symbols_sha256("mnist")
 
 
 @pytest.mark.parametrize("name", MNIST_MD5)
 def test_the_package_carries_the_published_files(name):
-    raw = gzip.decompress((PACKAGE_DATA / f"{name}.gz").read_bytes())
+    raw = gzip.decompress((CARRIED / f"mnist/{name}.gz").read_bytes())
     assert hashlib.md5(raw).hexdigest() == MNIST_MD5[name]
-    assert hashlib.sha256(raw).hexdigest() == MNIST_SHA256[name]
 
 
-def test_the_built_wheel_carries_mnist(tmp_path: Path):
+@pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
+def test_damaged_files_of_the_package_are_never_used(tmp_path: Path, damage: str):
+    for path in (CARRIED / "printed").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    labels = tmp_path / "t10k-labels-idx1-ubyte.gz"
+    raw = bytearray(gzip.decompress(labels.read_bytes()))
+    raw[-1] ^= 1
+    labels.write_bytes(labels.read_bytes()[:-20] if damage == "cut" else gzip.compress(raw))
+    if damage == "missing":
+        labels.unlink()
+    with pytest.raises(UnseenError, match=f"{tmp_path}.*; install unseen again"):
+        published_bank(tmp_path, BANK_SHA256["printed"], "install unseen again")
+
+
+def test_the_built_wheel_carries_the_symbols(tmp_path: Path):
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w"]
     subprocess.run([*command, tmp_path, root], check=True, capture_output=True)
     (wheel,) = tmp_path.glob("unseen-*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {f"unseen/problem/mnist/{name}.gz" for name in MNIST_SHA256} <= {*names}
+    names = {*zipfile.ZipFile(wheel).namelist()}
+    for folder in ("mnist", "dominoes", "printed", "signs"):
+        assert {f"unseen/problem/{folder}/{name}.gz" for name in IDX_FILES} <= names
     assert "unseen/problem/mnist/NOTICE.md" in names
 
 
@@ -73,8 +92,8 @@ def test_other_usual_file_names_work(symbols: Path, style: str):
 
 
 def test_mnist_elsewhere_is_still_mnist(tmp_path: Path):
-    for name in MNIST_SHA256:
-        (tmp_path / f"{name}.gz").symlink_to(PACKAGE_DATA / f"{name}.gz")
+    for path in (CARRIED / "mnist").glob("*.gz"):
+        (tmp_path / path.name).symlink_to(path)
     assert canonical_symbols(str(tmp_path)) == "mnist"
 
 
@@ -89,29 +108,20 @@ def test_what_a_folder_holds_decides_its_sum(symbols: Path, tmp_path: Path):
     assert from_folder(moved).sha256 != before
 
 
-def test_a_label_without_an_image_in_one_half_is_refused(symbols: Path):
-    labels = symbols / "t10k-labels-idx1-ubyte"
-    count = len(labels.read_bytes()) - 8
-    write_idx(labels, np.arange(count) % 9)
-    with pytest.raises(UnseenError, match="label 9 has no image in the test half"):
-        from_folder(symbols)
-
-
-def test_counts_that_differ_are_refused(symbols: Path):
-    write_idx(symbols / "train-labels-idx1-ubyte", np.arange(79) % 10)
-    with pytest.raises(UnseenError, match=r"80 images, but .* 79 labels"):
-        from_folder(symbols)
-
-
-def test_a_missing_file_is_named(symbols: Path):
-    (symbols / "t10k-images-idx3-ubyte").unlink()
-    with pytest.raises(UnseenError, match="has no t10k-images-idx3-ubyte"):
-        from_folder(symbols)
-
-
-def test_halves_of_other_sizes_are_refused(symbols: Path):
-    write_idx(symbols / "t10k-images-idx3-ubyte", np.zeros((40, 20, 20)))
-    with pytest.raises(UnseenError, match=r"training images are 28 × 28, test images 20 × 20"):
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("t10k-labels-idx1-ubyte", np.arange(40) % 9, "label 9 has no image in the test half"),
+        ("train-labels-idx1-ubyte", np.arange(79) % 10, "training half has 80 images, but 79 lab"),
+        ("t10k-images-idx3-ubyte", np.zeros((40, 20, 20)), "images are 28 × 28, test images 20"),
+        ("t10k-images-idx3-ubyte", None, "has no t10k-images-idx3-ubyte"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(symbols: Path, name, content, fault):
+    (symbols / name).unlink()
+    if content is not None:
+        write_idx(symbols / name, content)
+    with pytest.raises(UnseenError, match=fault):
         from_folder(symbols)
 
 

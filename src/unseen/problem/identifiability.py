@@ -1,8 +1,8 @@
 """Which answers seen combinations determine, if an answer is a sum of one value for each digit.
 
-The sum is f(a) + g(b) + …: a digit may have another value in each place. An answer is determined
+The sum is f(a) + g(b) + …: a digit may have another value in each position. An answer is determined
 if all values that fit the seen answers agree on it: if the one-hot row of its combination, with a
-column for each place and digit, is a linear combination of the seen rows.
+column for each position and digit, is a linear combination of the seen rows.
 """
 
 from dataclasses import dataclass
@@ -11,33 +11,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Digits = NDArray[np.integer[Any]]  # (n, places)
+Digits = NDArray[np.integer[Any]]  # (n, positions)
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Relative to the largest one. With 256 digits in each of two places, the smallest eigenvalue that
-# is not zero is some 1e-7 of the largest; rounding makes 1e-13 of a zero.
+# Relative to the largest one. With 256 digits in each of two positions, the smallest eigenvalue
+# that is not zero is some 1e-7 of the largest; rounding makes 1e-13 of a zero.
 SMALLEST_EIGENVALUE = 1e-9
 LARGEST_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class SeenSpan:
-    """What seen combinations say about the value of each digit in each place."""
+    """What seen combinations say about the value of each digit in each position."""
 
-    levels: tuple[Digits, ...]  # by place, the digits seen there
+    levels: tuple[Digits, ...]  # by position, the digits seen there
     eigenvalues: Floats  # (rank,) of the seen rows' Gram matrix
     known: Floats  # (columns, rank) directions in which the seen answers determine the values
     free: Floats  # (columns, columns - rank) directions in which other values fit as well
 
     @property
     def smallest(self) -> NDArray[np.intp]:
-        """For each column, the column of the smallest digit seen in the same place."""
+        """For each column, the column of the smallest digit seen in the same position."""
         sizes = [len(level) for level in self.levels]
         return np.repeat(np.cumsum(sizes) - sizes, sizes)
 
     def has_seen(self, digits: Digits) -> Mask:
-        """For each combination and place, whether its digit was seen there."""
+        """For each combination and position, whether its digit was seen there."""
         columns = zip(digits.T, self.levels, strict=True)
         return np.stack([np.isin(column, level) for column, level in columns], axis=1)
 
@@ -76,7 +76,7 @@ def span_of(seen: Digits) -> SeenSpan:
 
 
 def _columns(digits: Digits, levels: tuple[Digits, ...]) -> list[NDArray[np.intp]]:
-    """By place, the one-hot column of each combination's digit; of a neighbour if never seen."""
+    """By position, the one-hot column of each combination's digit; of a neighbour if never seen."""
     starts = np.cumsum([0, *map(len, levels)])
     return [
         start + np.minimum(np.searchsorted(level, column), len(level) - 1)

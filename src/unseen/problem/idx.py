@@ -1,12 +1,9 @@
 """The IDX format of MNIST: a magic number, the sizes, then one byte a value."""
 
-import hashlib
+import gzip
 import math
 import struct
 import zlib
-from collections.abc import Generator, Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
@@ -17,108 +14,55 @@ from unseen.errors import UnseenError
 from unseen.files import open_regular
 
 MAGIC = (0, 0, 0x08)  # 0x08: of unsigned bytes; the number of dimensions follows
-# Far above any symbol set there is, and low enough for a laptop to survive a lying header.
-LARGEST_FILE_BYTES = 640 * 1024**2
-READ_AT_ONCE = 64 * 1024
-GZIP = b"\x1f\x8b"  # how a gzip file and each of its members begin
+LARGEST_BYTES = 640 * 1024**2  # above EMNIST, the largest set of this format
+LARGEST_SIDE = 256  # pixels: larger pictures take gigabytes once they are side by side
+GZIP = b"\x1f\x8b"  # how a gzip file begins
 
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True)
-class IdxFile:
-    """An IDX file whose header was read, and nothing else yet."""
-
-    path: Path
-    shape: tuple[int, ...]
-
-    def read(self) -> tuple[str, Bytes]:
-        """The SHA-256 of the file, as if never compressed, and the array that it holds."""
-        array = np.empty(self.shape, np.uint8)
-        room, filled = array.reshape(-1), -_header_bytes(len(self.shape))
-        with closing(_pieces(self.path)) as pieces:
-            for piece in pieces:
-                new = np.frombuffer(piece, np.uint8)[max(0, -filled) :]
-                if filled + len(piece) > array.size:
-                    raise self._fault("longer than its header says")
-                room[max(0, filled) : max(0, filled) + len(new)] = new
-                filled += len(piece)
-        if filled < array.size:
-            raise self._fault("truncated")
-        return idx_sha256(array), array
-
-    def _fault(self, fault: str) -> UnseenError:
-        return UnseenError(f"{self.path} is {fault}: {_times(self.shape)} bytes were promised")
+def read_idx(path: Path, dimensions: int) -> Bytes:
+    """The array that an IDX file holds, raw or compressed."""
+    try:
+        with open_regular(path) as file:
+            if not file.peek(2).startswith(GZIP):
+                return _read_array(path, file, dimensions)
+            with gzip.open(file) as raw:
+                return _read_array(path, raw, dimensions)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or f"its compression is damaged ({error})"
+        raise UnseenError(f"cannot read {path}: {reason}") from error
 
 
-def open_idx(path: Path, dimensions: int) -> IdxFile:
-    """Read the header of an IDX file, raw or compressed: what it promises, and no more."""
-    header = b""
-    with closing(_pieces(path)) as pieces:
-        while len(header) < _header_bytes(dimensions) and (piece := next(pieces, b"")):
-            header += piece
-    header = header[: _header_bytes(dimensions)]
+def _read_array(path: Path, file: BufferedReader | gzip.GzipFile, dimensions: int) -> Bytes:
+    """The array that follows the header; no more is read than the header promises."""
+    header = file.read(4 + 4 * dimensions)
     magic = bytes([*MAGIC, dimensions])
-    if not header:
-        raise UnseenError(f"{path} is empty: there is not one byte in it")
     if header[:4] != magic:
         raise UnseenError(
             f"{path} is no IDX file of {dimensions} dimension(s): "
             f"it starts with 0x{header[:4].hex()}, not 0x{magic.hex()}"
         )
-    if len(header) < _header_bytes(dimensions):
+    if len(header) < 4 + 4 * dimensions:
         raise UnseenError(f"{path} is truncated: it ends within its header")
     shape = struct.unpack(f">{dimensions}I", header[4:])
-    if math.prod(shape) > LARGEST_FILE_BYTES:
-        raise UnseenError(f"{path} claims to hold {_times(shape)} bytes, more than is sensible")
-    if math.prod(shape) == 0:
-        raise UnseenError(f"{path} is empty: its header says {_times(shape)}")
-    return IdxFile(path, shape)
+    promised, sizes = math.prod(shape), " × ".join(f"{size:,}" for size in shape)
+    if promised == 0:
+        raise UnseenError(f"{path} is empty: its header says {sizes}")
+    if max(shape[1:], default=0) > LARGEST_SIDE:
+        raise UnseenError(
+            f"{path} has images of {shape[1]:,} × {shape[2]:,} pixels; the most is "
+            f"{LARGEST_SIDE} × {LARGEST_SIDE}"
+        )
+    if promised > LARGEST_BYTES:
+        raise UnseenError(f"{path} claims to hold {sizes} bytes, more than is sensible")
+    content = file.read(promised + 1)
+    if len(content) != promised:
+        fault = "truncated" if len(content) < promised else "longer than its header says"
+        raise UnseenError(f"{path} is {fault}: {sizes} bytes were promised")
+    return np.frombuffer(content, np.uint8).reshape(shape).copy()  # which may be written to
 
 
-def _pieces(path: Path) -> Generator[bytes, None, None]:
-    """An IDX file piece by piece, as if never compressed; what cannot be read is told in a line."""
-    try:
-        with open_regular(path) as file:
-            packed = file.read(READ_AT_ONCE)
-            if packed.startswith(GZIP):
-                yield from _unpacked(packed, file)
-                return
-            while packed:
-                yield packed
-                packed = file.read(READ_AT_ONCE)
-    except (OSError, EOFError, zlib.error) as error:
-        # EOFError and zlib.error: a gzip stream that was cut or scrambled
-        reason = getattr(error, "strerror", None) or f"its compression is damaged ({error})"
-        raise UnseenError(f"cannot read {path}: {reason}") from error
-
-
-def _unpacked(packed: bytes, file: BufferedReader) -> Iterator[bytes]:
-    """What the gzip members of a file hold; Python's own gzip takes minutes for padding."""
-    while packed.startswith(GZIP):
-        member = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        while not member.eof:
-            packed = packed or file.read(READ_AT_ONCE)
-            piece = member.decompress(packed, READ_AT_ONCE)
-            if not (packed or piece or member.eof):
-                raise EOFError("it ends too early")
-            packed = member.unconsumed_tail
-            if piece:
-                yield piece
-        packed = member.unused_data or file.read(READ_AT_ONCE)
-
-
-def _header_bytes(dimensions: int) -> int:
-    return 4 + 4 * dimensions
-
-
-def idx_sha256(array: Bytes) -> str:
-    """The SHA-256 of an array as an IDX file."""
-    shape = struct.pack(f">{array.ndim}I", *array.shape)
-    digest = hashlib.sha256(bytes([*MAGIC, array.ndim]) + shape)
-    digest.update(array.data)
-    return digest.hexdigest()
-
-
-def _times(shape: tuple[int, ...]) -> str:
-    return " × ".join(f"{size:,}" for size in shape)
+def idx_bytes(array: Bytes) -> bytes:
+    """An array as an IDX file."""
+    return struct.pack(f">4B{array.ndim}I", *MAGIC, array.ndim, *array.shape) + array.tobytes()

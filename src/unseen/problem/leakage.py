@@ -26,7 +26,7 @@ class Leakage:
     unseen: int
     mirrored: int  # another order of the same digits is seen
     new_answers: tuple[int, ...]  # answers that no seen combination has
-    new_digits: tuple[tuple[int, int], ...]  # (place from 0, digit) that no seen combination has
+    new_digits: tuple[tuple[int, int], ...]  # (position from 0, digit) that no seen combination has
     undetermined: int | None  # answers that the rule and the seen ones leave open; None: no rule
 
 
@@ -39,7 +39,7 @@ class SplitLeakage:
 
     @property
     def undetermined(self) -> int:
-        """How many unseen answers cannot be worked out, even by somebody who knows the rule."""
+        """How many unseen answers cannot be worked out, even if the rule is known."""
         return sum(fold.undetermined or 0 for fold in self.folds)
 
 
@@ -53,9 +53,9 @@ def find_leakage(table: Combinations, fold: Fold, rule: Rule | None) -> Leakage:
     """What the seen combinations of a fold tell about its unseen ones, if the rule is known."""
     seen, unseen = table.digits[fold.seen], table.digits[fold.unseen]
     new_digits = (
-        (place, int(digit))
-        for place in range(seen.shape[1])
-        for digit in np.setdiff1d(unseen[:, place], seen[:, place])
+        (position, int(digit))
+        for position in range(seen.shape[1])
+        for digit in np.setdiff1d(unseen[:, position], seen[:, position])
     )
     determined = determined_answers(table, fold, rule)
     return Leakage(
@@ -90,7 +90,7 @@ def _are_among(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np
 
 
 def rule_of(table: Combinations) -> Rule | None:
-    """Whether every answer is a sum, or a product, of one number for each digit in each place."""
+    """Whether every answer is a sum, or product, of one number for each digit in each position."""
     answers = table.answers
     first = int(answers[0])
     if np.array_equal(answers, first + sum(line - first for line in _lines(table, 0))):
@@ -107,8 +107,8 @@ def multiplicatively_determined(
     """Whether all f(a) · g(b) · … that fit the seen answers agree on each unseen one.
 
     Among digits that are not worth zero, its logarithm is a sum. A digit is known not to be worth
-    zero in its place once a seen answer with it is not zero. An unseen answer is known to be zero
-    if some seen zero has only digits that it has itself or that are known not to be worth zero.
+    zero in its position once a seen answer with it is not zero. An unseen answer is known to be
+    zero if a seen zero has only digits that it has too or that are known not to be worth zero.
     """
     factors, zeros = seen[answers != 0], seen[answers == 0]
     if len(factors) == 0:
@@ -118,17 +118,17 @@ def multiplicatively_determined(
     zeros = np.where(span.has_seen(zeros), ANY_FACTOR, zeros)
     while len(zeros):
         fixed = zeros != ANY_FACTOR
-        places = fixed[fixed.sum(axis=1).argmin()]  # of a zero that says most
-        least = zeros[np.all(fixed == places, axis=1)][:, places]
-        determined |= _are_among(unseen[:, places], least)
-        zeros = zeros[~_are_among(zeros[:, places], least)]
+        positions = fixed[fixed.sum(axis=1).argmin()]  # of a zero that says most
+        least = zeros[np.all(fixed == positions, axis=1)][:, positions]
+        determined |= _are_among(unseen[:, positions], least)
+        zeros = zeros[~_are_among(zeros[:, positions], least)]
     return determined
 
 
 def _lines(table: Combinations, row: int) -> Iterator[NDArray[np.int64]]:
-    """For each place, the answers if all other places had the digits of this row."""
+    """For each position, the answers if all other positions had the digits of this row."""
     same = table.digits == table.digits[row]
-    for place, column in enumerate(table.digits.T):
-        line = np.delete(same, place, axis=1).all(axis=1)
+    for position, column in enumerate(table.digits.T):
+        line = np.delete(same, position, axis=1).all(axis=1)
         answers = table.answers[line].astype(np.int64)
-        yield answers[np.searchsorted(table.digits[line, place], column)]
+        yield answers[np.searchsorted(table.digits[line, position], column)]

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
 from unseen.parts import Registry
-from unseen.problem.expressions import EXAMPLE, parse_expression
+from unseen.problem.expressions import EXAMPLE, LARGEST_ANSWER, LETTERS, parse_expression
 
-Digits = NDArray[np.int64]  # (n, places)
+Digits = NDArray[np.int64]  # (n, positions)
 Answers = NDArray[np.int64]  # (n,): signed, so that no difference wraps around
-
-LARGEST_ANSWER = 2**24  # up to here every integer is a float32
-LONGEST = 20
 
 # What a sign is called in a combination: beyond any label that a folder of symbols can have.
 SIGN_LABELS = {"+": 256, "-": 257, "*": 258}
@@ -65,7 +62,6 @@ def shown(signs: tuple[str, ...]) -> Operation:
 
 def random_table(seed: int) -> Operation:
     """The sums of all combinations in random order, so that answers can only be memorised."""
-
     return Operation(
         f"table:{seed}", lambda digits: np.random.RandomState(seed).permutation(add(digits))
     )
@@ -77,11 +73,11 @@ def parse_operation(text: str, length: int) -> Operation:
     if text in OPERATIONS:
         return Operation(text, OPERATIONS[text])
     if colon and kind == "shown":
-        if length != 2:
-            raise UnseenError(f"a sign is shown between two digits; these are {length}")
-        return shown(_signs(rest))
+        return shown(_signs(rest, length))
     if colon and kind == "table":
-        return random_table(_seed(rest))
+        if not (rest.isascii() and rest.isdecimal() and len(rest) <= 20 and int(rest) < 2**32):
+            raise UnseenError(f"{text} has no seed; say it as table:7")
+        return random_table(int(rest))
     if text.isidentifier() and len(text) > 1:
         raise UnseenError(
             f"unknown operation {text!r}; known: {', '.join(OPERATIONS)}, shown:+,-,*, "
@@ -94,7 +90,7 @@ def parse_operation(text: str, length: int) -> Operation:
 def canonical_operation(text: str) -> str:
     """The same text for the same operation, however it is spaced."""
     text = text.strip()
-    return parse_operation(text, 2 if text.startswith("shown:") else LONGEST).text
+    return parse_operation(text, 2 if text.startswith("shown:") else len(LETTERS)).text
 
 
 def spelled(combination: Iterable[int]) -> list[int | str]:
@@ -102,17 +98,13 @@ def spelled(combination: Iterable[int]) -> list[int | str]:
     return [SIGNS.get(int(value), int(value)) for value in combination]
 
 
-def _signs(text: str) -> tuple[str, ...]:
-    signs = tuple(sign.strip() for sign in text.split(","))
+def _signs(text: str, length: int) -> tuple[str, ...]:
+    if length != 2:
+        raise UnseenError(f"a sign is shown between two digits; these are {length}")
+    signs = [sign.strip() for sign in text.split(",")]
     if not set(signs) <= set(SIGN_LABELS) or len(set(signs)) < len(signs):
         raise UnseenError(f"shown:{text} names no set of signs; say it as shown:+,-,*")
     return tuple(sign for sign in SIGN_LABELS if sign in signs)
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text[:20]) < 2**32):
-        raise UnseenError(f"table:{text} has no seed; say it as table:7")
-    return int(text)
 
 
 OPERATIONS: Registry[Callable[[Digits], Answers]] = Registry(

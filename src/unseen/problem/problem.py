@@ -79,23 +79,15 @@ class Problem(Frozen):
         return super().change(**left | settings)
 
     @model_validator(mode="after")
-    def _operation_fits_the_length(self) -> Self:
+    def _settings_fit_together(self) -> Self:
         from unseen.problem.operations import parse_operation
 
         with as_value_error():
             parse_operation(self.operation, self.length)
-        return self
-
-    @model_validator(mode="after")
-    def _list_is_there_where_it_is_split_by(self) -> Self:
         if (self.split == "listed") != bool(self.unseen_list):
             raise ValueError("a list of unseen combinations needs split 'listed', and vice versa")
         if self.unseen_list and self.unseen is not None:
             raise ValueError("a list of combinations says how many are unseen; leave out `unseen`")
-        return self
-
-    @model_validator(mode="after")
-    def _development_keeps_off_the_evaluation(self) -> Self:
         if self.development and self.split_seed == PAPER_SPLIT_SEED:
             raise ValueError(
                 "development folds need another split seed than the paper's, "

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -50,23 +49,20 @@ class Fold:
 
 
 def all_combinations(values: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
-    """Every ordered choice of one value a place, (0, 0) first and (9, 9) last: (n, places)."""
+    """Every ordered choice of a value for each position, from (0, 0) to (9, 9): (n, positions)."""
     count = math.prod(len(choices) for choices in values)
     if count > MOST_COMBINATIONS:
-        raise UnseenError(
-            f"{len(values)} places make {count:,} combinations; the most is {MOST_COMBINATIONS:,}"
-        )
-    places = np.meshgrid(*(np.asarray(choices, np.int64) for choices in values), indexing="ij")
-    return np.stack(places, axis=-1).reshape(count, len(values))
+        most = f"the most is {MOST_COMBINATIONS:,}"
+        raise UnseenError(f"{len(values)} positions make {count:,} combinations; {most}")
+    columns = np.meshgrid(*(np.asarray(choices, np.int64) for choices in values), indexing="ij")
+    return np.stack(columns, axis=-1).reshape(count, len(values))
 
 
 def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random, each combination unseen once: the paper's own.
 
-    If N should be unseen, all combinations in random order are cut into folds of N; the last one
-    is filled up from the first, so every combination is unseen at least once. For 10 of 100 these
-    are the paper's folds, those of scikit-learn's KFold(10, shuffle=True, random_state=seed): a
-    test compares them. Importing scikit-learn here would take longer than reading MNIST.
+    Or folds of N, the last filled up from the first. The ten are those of scikit-learn's
+    KFold(10, shuffle=True, random_state=seed); importing it would take longer than reading MNIST.
     """
     count = len(table.digits)
     rows = np.arange(count)
@@ -83,9 +79,8 @@ def random(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def mirror(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """Ten folds at random; (a, b) and (b, a) are unseen together, each combination once.
 
-    Longer combinations: all reorderings go together. If N should be unseen, folds are cut as in
-    the random split. They have N combinations, or a few less where no set of reorderings fits, or
-    one set that is larger. The last is filled up from the first: each is unseen at least once.
+    Longer combinations: all reorderings go together. Or folds of N, or a few less where no set of
+    reorderings fits, or of one set that is larger; the last is filled up from the first.
     """
     groups: dict[Combination, list[int]] = {}
     for row, digits in enumerate(np.sort(table.digits, axis=1).tolist()):
@@ -111,32 +106,28 @@ def _filled_folds(groups: list[list[int]], size: int) -> list[list[int]]:
     """Folds of whole groups, as many as fit but one at least, until each group was in one."""
     folds, waiting = [], [*range(len(groups))]
     while waiting:
-        taken = {waiting[0]: None}
-        count = len(groups[waiting[0]])
+        taken: set[int] = set()
+        fold: list[int] = []
         for number in (*waiting, *range(len(groups))):
-            if count >= size:
+            if len(fold) >= size:
                 break
-            if number not in taken and count + len(groups[number]) <= size:
-                taken[number] = None
-                count += len(groups[number])
-        folds.append([row for number in taken for row in groups[number]])
+            if number not in taken and (not fold or len(fold) + len(groups[number]) <= size):
+                taken.add(number)
+                fold += groups[number]
+        folds.append(fold)
         waiting = [number for number in waiting if number not in taken]
     return folds
 
 
 def answer(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
-    """A fold for each answer, from the smallest: no combination with it is seen.
-
-    Every combination is unseen once, at any length.
-    """
+    """A fold for each answer, from the smallest: no combination with it is seen."""
     return [np.flatnonzero(table.answers == value) for value in np.unique(table.answers)]
 
 
 def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
-    """A fold for each place and digit: that digit is never seen in that place.
+    """A fold for each position and digit: that digit is never seen in that position.
 
-    By place, then by digit: 20 folds for pairs of ten digits. Every combination is unseen once
-    for each of its places. A place with just one value, as that of a single sign, makes no fold.
+    By position, then by digit. A position with just one value (a single sign) makes no fold.
     """
     return [
         np.flatnonzero(column == value)
@@ -149,7 +140,7 @@ def position(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def diagonal(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """A fold for each diagonal: (0, 0), (1, 1) to (9, 9), then (0, 1), (1, 2) to (9, 0), ….
 
-    Longer combinations: by the first and the last digit. Every combination is unseen once.
+    Longer combinations: by the first and the last digit.
     """
     if table.digits.shape[1] < 2:
         raise UnseenError("split diagonal needs two digits or more")
@@ -161,10 +152,8 @@ def diagonal(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
 def corner(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
     """One fold: the largest digits together are unseen, so it has to extrapolate.
 
-    For pairs the nine of 7, 8 and 9; for any length, all combinations of the k largest digits,
-    with k such that they are nearest to a tenth of all. If N should be unseen: the N combinations
-    whose smallest digit is largest, and among equals those with the largest sum. The rest is never
-    unseen. Where a sign is shown, all signs go together and do not count as digits.
+    All combinations of the k largest digits, nearest to a tenth of all; or the N whose smallest
+    digit is largest, and among equals those with the largest sum. Signs do not count as digits.
     """
     is_digit = [column.max() < min(SIGN_LABELS.values()) for column in table.digits.T]
     digits = table.digits[:, is_digit if any(is_digit) else slice(None)]
@@ -207,27 +196,24 @@ def split_folds(
     """All folds of a split, in order; refuses those that would leave nothing to see."""
     count = len(table.digits)
     most = math.floor(MOST_UNSEEN_SHARE * count)
-    if unseen is not None:
-        fault = None
-        if split not in COUNTED:
-            fault = f"must be left out: split {split} determines how many combinations are unseen"
-        elif not 1 <= unseen <= most:
-            fault = f"must be from 1 to {most} of {count} combinations"
-        elif split == "random" and count > MOST_FOLDS * unseen:
-            fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
-        if fault:
-            raise SettingError("unseen", unseen, fault)
+    if unseen is not None and split not in COUNTED:
+        fault = f"must be left out: split {split} determines how many combinations are unseen"
+        raise SettingError("unseen", unseen, fault)
+    if unseen is not None and not 1 <= unseen <= most:
+        raise SettingError("unseen", unseen, f"must be from 1 to {most} of {count} combinations")
+    if split == "random" and unseen is not None and count > MOST_FOLDS * unseen:
+        fault = f"would make more than {MOST_FOLDS:,} folds of {count:,} combinations"
+        raise SettingError("unseen", unseen, fault)
     folds = listed(table, listed_folds) if listed_folds else SPLITS[split](table, seed, unseen)
     if not 1 <= len(folds) <= MOST_FOLDS:
         raise UnseenError(
             f"split {split!r} has {len(folds):,} folds here; from 1 to {MOST_FOLDS:,} can be run"
         )
-    for rows in folds:
-        if len(rows) > most:
-            raise UnseenError(
-                f"split {split!r} would leave {count - len(rows)} of {count} combinations to be "
-                f"seen; at least {count - most} are needed"
-            )
+    if (left := count - max(map(len, folds))) < count - most:
+        raise UnseenError(
+            f"split {split!r} would leave {left} of {count} combinations to be seen; at least "
+            f"{count - most} are needed"
+        )
     return [Fold(number, np.sort(rows), count) for number, rows in enumerate(folds, start=1)]
 
 
@@ -243,22 +229,23 @@ def read_folds(path: Path) -> tuple[ListedFold, ...]:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UnseenError(f"{path} is no text file; give one combination a line, as 3 4") from error
-    blocks: list[dict[int, set[Combination]]] = [{}]  # of folds, by column
+    folds: dict[tuple[int, int], set[Combination]] = {}  # by block and column
+    block = 0
     for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() and blocks[-1]:
-            blocks.append({})
+        block += not line.strip()
         for column, cell in enumerate(line.partition("#")[0].split("|")):
             if written := cell.strip(" \t()[]"):
                 if (combination := parse_combination(written)) is None:
-                    raise UnseenError(
-                        f"{path}, line {number}: {shortened(cell.strip())!r} is no combination; "
-                        "say it as 3 4"
-                    )
-                blocks[-1].setdefault(column, set()).add(combination)
-    folds = [fold for block in blocks for _, fold in sorted(block.items())]
+                    named = f"{path}, line {number}: {shortened(cell.strip())!r}"
+                    raise UnseenError(f"{named} is no combination; say it as 3 4")
+                folds.setdefault((block, column), set()).add(combination)
     if not folds:
         raise UnseenError(f"{path} lists no combination; give one a line, as 3 4")
-    return tuple(tuple(sorted(fold)) for fold in folds)
+    return _in_order(folds[at] for at in sorted(folds))
+
+
+def _in_order(folds: Iterable[Iterable[Combination]]) -> tuple[ListedFold, ...]:
+    return tuple(tuple(sorted({*fold})) for fold in folds)
 
 
 def parse_combination(text: str) -> Combination | None:
@@ -271,21 +258,18 @@ def parse_combination(text: str) -> Combination | None:
 
 def written_folds(folds: Iterable[ListedFold]) -> bytes:
     """Listed folds as the text file that they can be read from."""
-    blocks = ("\n".join(" ".join(map(str, spelled(each))) for each in fold) for fold in folds)
-    return ("\n\n".join(blocks) + "\n").encode()
+    return (typed_folds(folds, "\n", "\n\n") + "\n").encode()
 
 
-def typed_folds(folds: Iterable[ListedFold]) -> str:
+def typed_folds(folds: Iterable[ListedFold], between: str = "; ", after: str = " | ") -> str:
     """Listed folds as they are typed: 3 4; 5 1 | 7 7."""
-    return " | ".join(
-        "; ".join(" ".join(map(str, spelled(each))) for each in fold) for fold in folds
-    )
+    lines = ([" ".join(map(str, spelled(each))) for each in fold] for fold in folds)
+    return after.join(map(between.join, lines))
 
 
 def ready_lists() -> dict[str, Path]:
     """Lists of unseen combinations that come with the package, by name."""
-    folder = Path(str(files("unseen.problem"))) / "lists"
-    return {path.stem: path for path in sorted(folder.glob("*.txt"))}
+    return {path.stem: path for path in sorted((Path(__file__).parent / "lists").glob("*.txt"))}
 
 
 def find_split(split: NamedSplit) -> tuple[str, tuple[ListedFold, ...]]:
@@ -311,17 +295,17 @@ def find_split(split: NamedSplit) -> tuple[str, tuple[ListedFold, ...]]:
         ]
         if any(None in fold for fold in folds):
             raise SettingError("split", split, "lists what is no combination; say it as 3 4; 5 1")
-        return LISTED, tuple(tuple(sorted({*filter(None, fold)})) for fold in folds)
+        return LISTED, _in_order(filter(None, fold) for fold in folds)
     raise unknown("split", split, [*SPLITS, *ready_lists(), "a file of combinations"], place="file")
 
 
 def _folds_of_list(given: Iterable[Sequence[Any]]) -> tuple[ListedFold, ...]:
     """The folds of a list in Python: of combinations, or of folds that are such lists."""
     try:
-        folds = [*given]
-        if folds and not any(isinstance(value, Iterable) and not isinstance(value, str)
-                   for each in folds for value in each):  # fmt: skip
-            folds = [folds]
+        parts = [*given]
+        values = (value for part in parts for value in part)
+        is_nested = any(np.iterable(value) and not isinstance(value, str) for value in values)
+        folds = parts if is_nested else [parts]
         found = [{tuple(map(_whole, each)) for each in fold} for fold in folds]
     except (TypeError, ValueError, OverflowError) as error:
         raise UnseenError(
@@ -330,7 +314,7 @@ def _folds_of_list(given: Iterable[Sequence[Any]]) -> tuple[ListedFold, ...]:
         ) from error
     if not found or not all(found) or any(() in fold for fold in found):
         raise UnseenError("the list of unseen combinations is empty, or has an empty fold")
-    return tuple(tuple(sorted(fold)) for fold in found)
+    return _in_order(found)
 
 
 def _whole(value: Any) -> int:

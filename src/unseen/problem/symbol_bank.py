@@ -1,9 +1,8 @@
 """Symbol banks: images of symbols with their labels, in train and in test handwriting."""
 
 import hashlib
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,25 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
-from unseen.problem.idx import LARGEST_FILE_BYTES, IdxFile, open_idx
+from unseen.problem.idx import idx_bytes, read_idx
 
-# of the raw bytes: another gzip of the same file is still the same file
-LARGEST_SIDE = 256  # pixels: larger pictures take gigabytes once they are side by side
-
-
-MNIST_SHA256 = {
-    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-}
-
-
-# of banks that are drawn: their sums are known without drawing them
-DRAWN_SHA256 = {
-    "dominoes": "80d402936aa0b03d289e011ba778e37e4aa287cbabcbdb9140d9ed24733d4267",
-    "printed": "41e9b160c22110f12099d8c2d758c35d3b316a6f2c2628c9f112ea32049f8e57",
-}
+# as MNIST's are named
+IDX_FILES = (
+    *("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+    *("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
+)
 DEVELOPMENT_SHARE = 6  # one image in six, as 10,000 of MNIST's 60,000
 
 
@@ -45,12 +32,12 @@ class SymbolImages:
 
     @cached_property
     def pools(self) -> dict[int, NDArray[np.intp]]:
-        """For each label, where its images stand."""
+        """For each label, the rows of its images."""
         return {label: np.flatnonzero(self.labels == label) for label in self.values}
 
     @cached_property
     def by_label(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """All images ordered by label; and for each possible label, its first place and count."""
+        """All images ordered by label; and for each possible label, its first row and count."""
         order = np.argsort(self.labels, kind="stable").astype(np.int32)
         counts = np.bincount(self.labels, minlength=256).astype(np.int32)
         return order, np.cumsum(counts, dtype=np.int32) - counts, counts
@@ -61,9 +48,6 @@ class SymbolImages:
 
     def only(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "SymbolImages":
         return SymbolImages(self.images[rows], self.labels[rows], self.numbers[rows])
-
-    def numbered_after(self, count: int) -> "SymbolImages":
-        return replace(self, numbers=self.numbers + count)
 
 
 @dataclass(frozen=True)
@@ -92,41 +76,53 @@ def development_bank(bank: SymbolBank) -> SymbolBank:
     return replace(bank, train=bank.train.only(~held_out), test=bank.train.only(held_out))
 
 
-def joined(one: SymbolImages, other: SymbolImages) -> SymbolImages:
-    return SymbolImages(
-        np.concatenate([one.images, other.images]),
-        np.concatenate([one.labels, other.labels]),
-        np.concatenate([one.numbers, other.numbers]),
-    )
-
-
-def published_bank(folder: Path, published: Mapping[str, str], remedy: str) -> SymbolBank:
-    """Four compressed IDX files that must have these sums; an error ends in the remedy."""
-    paths = {name: folder / f"{name}.gz" for name in published}
+def published_bank(folder: Path, sha256: str, remedy: str) -> SymbolBank:
+    """The bank of a folder that must have this sum; an error ends in the remedy."""
     try:
-        bank, sums = _read_bank(paths)
+        bank = from_folder(folder)
     except UnseenError as error:
         raise UnseenError(f"{error}; {remedy}") from error
-    for name, expected in published.items():
-        if sums[name] != expected:
-            raise UnseenError(f"{paths[name]} is not the published file; {remedy}")
+    if bank.sha256 != sha256:
+        raise UnseenError(f"{folder} does not hold the published files; {remedy}")
     return bank
 
 
 def from_folder(folder: Path) -> SymbolBank:
     """Any four IDX files named as MNIST's are, raw or compressed."""
-    return _read_bank({name: _find_file(folder, name) for name in MNIST_SHA256})[0]
+    arrays = [
+        read_idx(_find_file(folder, name), dimensions=3 if "images" in name else 1)
+        for name in IDX_FILES
+    ]
+    train_images, train_labels, test_images, test_labels = arrays
+    for half, images, labels in (
+        ("training", train_images, train_labels),
+        ("test", test_images, test_labels),
+    ):
+        if len(images) != len(labels):
+            fault = f"{len(images):,} images, but {len(labels):,} labels"
+            raise UnseenError(f"{folder}: the {half} half has {fault}")
+    if train_images.shape[1:] != test_images.shape[1:]:
+        sizes = ["{} × {}".format(*images.shape[1:]) for images in (train_images, test_images)]
+        raise UnseenError("{}: training images are {}, test images {}".format(folder, *sizes))
+    count, most = len(train_images), len(train_images) + len(test_images)
+    train = SymbolImages(train_images, train_labels, np.arange(count))
+    test = SymbolImages(test_images, test_labels, np.arange(count, most))
+    for label in sorted({*train.values} ^ {*test.values}):
+        half = "test" if label in train.values else "training"
+        raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
+    sums = (hashlib.sha256(idx_bytes(array)).hexdigest() for array in arrays)
+    return SymbolBank(train, test, combined_sha256(sums))
 
 
 def _find_file(folder: Path, name: str) -> Path:
-    """The one file of the folder that plays the part of MNIST's `name`."""
+    """The one file of the folder that has the role of MNIST's `name`."""
     half, content = name.split("-")[:2]
     halves = "t10k|test" if half == "t10k" else half
-    part = rf"(?:.*[-_.])?(?:{halves})[-_.]{content}(?:[-_.]idx\d)?(?:[-_.]ubyte)?"
+    pattern = rf"(?:.*[-_.])?(?:{halves})[-_.]{content}(?:[-_.]idx\d)?(?:[-_.]ubyte)?"
     found = {
         stem: path
         for path in sorted(folder.iterdir(), reverse=True)  # of x and x.gz, x is met last and stays
-        if re.fullmatch(part, stem := path.name.removesuffix(".gz"), re.IGNORECASE)
+        if re.fullmatch(pattern, stem := path.name.removesuffix(".gz"), re.IGNORECASE)
         and path.is_file()
     }
     if not found:
@@ -136,59 +132,6 @@ def _find_file(folder: Path, name: str) -> Path:
     return next(iter(found.values()))
 
 
-def _read_bank(paths: dict[str, Path]) -> tuple[SymbolBank, dict[str, str]]:
-    """The bank of four files named as MNIST's are, and the sum of each file.
-
-    What their headers promise is compared before anything else is read or unpacked.
-    """
-    opened = {
-        name: open_idx(path, dimensions=3 if "images" in name else 1)
-        for name, path in paths.items()
-    }
-    _check_headers(opened)
-    arrays, sums = {}, {}
-    for name, file in opened.items():
-        sums[name], arrays[name] = file.read()
-    train, test = (
-        SymbolImages(images, arrays[labels_file(name)], np.arange(len(images)))
-        for name, images in arrays.items()
-        if "images" in name
-    )
-    folder = next(iter(paths.values())).parent
-    for label in sorted({*train.values} ^ {*test.values}):
-        half = "test" if label in train.values else "training"
-        raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
-    test = test.numbered_after(len(train.numbers))
-    return SymbolBank(train, test, combined_sha256(sums)), sums
-
-
-def _check_headers(files: Mapping[str, IdxFile]) -> None:
-    """Refuse files that do not belong together, by their headers."""
-    images = {name: file for name, file in files.items() if "images" in name}
-    for name, file in images.items():
-        labels = files[labels_file(name)]
-        if file.shape[0] != labels.shape[0]:
-            raise UnseenError(
-                f"{file.path} has {file.shape[0]:,} images, but "
-                f"{labels.path} has {labels.shape[0]:,} labels"
-            )
-        if max(file.shape[1:]) > LARGEST_SIDE:
-            raise UnseenError(
-                f"{file.path} has images of {file.shape[1]:,} × {file.shape[2]:,} pixels; the most "
-                f"is {LARGEST_SIDE} × {LARGEST_SIDE}"
-            )
-    train, test = images.values()
-    if train.shape[1:] != test.shape[1:]:
-        sizes = ("{} × {}".format(*file.shape[1:]) for file in (train, test))
-        fault = "{}: training images are {}, test images {}"
-        raise UnseenError(fault.format(train.path.parent, *sizes))
-    if sum(math.prod(file.shape) for file in files.values()) > LARGEST_FILE_BYTES:
-        raise UnseenError(f"{train.path.parent} holds more images than is sensible")
-
-
-def labels_file(images_file: str) -> str:
-    return images_file.replace("images-idx3", "labels-idx1")
-
-
-def combined_sha256(sums: dict[str, str]) -> str:
-    return hashlib.sha256("".join(sums[name] for name in MNIST_SHA256).encode()).hexdigest()
+def combined_sha256(sums: Iterable[str]) -> str:
+    """The sum of a bank from the sums of its four files, unpacked."""
+    return hashlib.sha256("".join(sums).encode()).hexdigest()

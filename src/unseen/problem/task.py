@@ -7,7 +7,8 @@ import numpy as np
 
 from unseen.errors import UnseenError
 from unseen.parts import part_sha256
-from unseen.problem.operations import LARGEST_ANSWER, SIGN_LABELS, parse_operation
+from unseen.problem.expressions import LARGEST_ANSWER
+from unseen.problem.operations import SIGN_LABELS, parse_operation
 from unseen.problem.problem import Problem
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
@@ -41,23 +42,22 @@ def make_task(problem: Problem) -> Task:
     >>> task.combinations.digits[task.unseen(1)].tolist()[:3]
     [[7, 7], [7, 8], [7, 9]]
     """
-    parts = (("operation", problem.operation), ("split", problem.split))
-    sums = tuple(part_sha256(*part) for part in parts)
-    return _posed(problem, load_symbols(problem.symbols).sha256, *sums)
+    sums = part_sha256("operation", problem.operation), part_sha256("split", problem.split)
+    return _task(problem, load_symbols(problem.symbols).sha256, *sums)
 
 
 @lru_cache(maxsize=1)
-def _posed(problem: Problem, *sums: str) -> Task:
-    """The problem task, while the sums of its symbols and of added parts stay as they are."""
+def _task(problem: Problem, *sums: str) -> Task:
+    """The task, while the sums of its symbols and of added parts stay as they are."""
     bank = load_symbols(problem.symbols)
     operation = parse_operation(problem.operation, problem.length)
-    places = [bank.values] * problem.length
+    positions = [bank.values] * problem.length
     if operation.signs:
         bank = with_signs(bank, operation.signs)
-        places.insert(1, tuple(SIGN_LABELS[sign] for sign in operation.signs))
+        positions.insert(1, tuple(SIGN_LABELS[sign] for sign in operation.signs))
     if problem.development:
         bank = development_bank(bank)
-    digits = all_combinations(places)
+    digits = all_combinations(positions)
     per_combination = max(problem.samples_per_combination, problem.test_samples_per_combination)
     if len(digits) * per_combination > MOST_SAMPLES:
         raise UnseenError(
@@ -84,27 +84,16 @@ def fold_samples(problem: Problem, streams: Streams) -> tuple[Samples, Samples]:
 
 def seen_samples(problem: Problem, streams: Streams, *epoch: int) -> Samples:
     """Samples of a fold's seen combinations; with an epoch, drawn afresh for it."""
-    task = make_task(problem)
-    rng = streams.numpy("training samples", *epoch)
-    return draw_samples(
-        task.combinations,
-        task.folds[streams.fold - 1].seen,
-        task.bank.train,
-        problem.samples_per_combination,
-        rng,
-    )
+    task, rng = make_task(problem), streams.numpy("training samples", *epoch)
+    rows, each = task.folds[streams.fold - 1].seen, problem.samples_per_combination
+    return draw_samples(task.combinations, rows, task.bank.train, each, rng)
 
 
 def unseen_samples(problem: Problem, streams: Streams) -> Samples:
     """Samples of a fold's unseen combinations, in test handwriting."""
-    task = make_task(problem)
-    return draw_samples(
-        task.combinations,
-        task.folds[streams.fold - 1].unseen,
-        task.bank.test,
-        problem.test_samples_per_combination,
-        streams.numpy("test samples"),
-    )
+    task, rng = make_task(problem), streams.numpy("test samples")
+    rows, each = task.unseen(streams.fold), problem.test_samples_per_combination
+    return draw_samples(task.combinations, rows, task.bank.test, each, rng)
 
 
 def quadrant_samples(

@@ -3,7 +3,6 @@
 Paper may be lit unevenly and ruled, and the symbols may stand anywhere in their row.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Cut = Literal["as they are", "equal panels", "by ink"]
 
+NO_INK = "it shows no ink: it is of one colour, or nearly"
 LEAST_CONTRAST = 0.1  # of ink, as a share of what white paper and black ink differ by
 LEAST_PART = 0.08  # of the ink of one symbol: what is smaller is dust
 NARROWEST = 0.6  # of each symbol of a row without gaps, by the height of the row
@@ -28,11 +28,15 @@ class PictureError(UnseenError):
 
 def is_dark_on_light(grey: NDArray[np.uint8]) -> bool:
     """Whether what is on the paper is darker than the paper: the median of the picture's frame."""
-    frame = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
-    paper = int(np.sort(frame)[frame.size // 2])
+    frame = np.sort(_frame(grey))
+    paper = int(frame[frame.size // 2])
     values = np.sort(grey, axis=None)
     dark, light = int(values[values.size // 100]), int(values[-1 - values.size // 100])
     return paper - dark > light - paper
+
+
+def _frame(values: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([values[0], values[-1], values[:, 0], values[:, -1]])
 
 
 def has_dark_ink(grey: NDArray[np.uint8]) -> bool:
@@ -47,36 +51,29 @@ def has_dark_ink(grey: NDArray[np.uint8]) -> bool:
 
 def find_ink(grey: NDArray[np.uint8], *, is_dark: bool) -> Floats:
     """How much ink there is, 0 to 1, whatever light falls on the paper; without ruled lines."""
+    from scipy import ndimage  # 0.3 s, which `unseen show` need not wait for
+
     light = 255 - grey if is_dark else grey
     blurred = np.asarray(Image.fromarray(light).filter(ImageFilter.BoxBlur(1)))
     reach = -(-grey.shape[0] // 6)  # half of what no stroke is wider than
-    ground = _filtered(_filtered(blurred, reach, np.minimum), reach, np.maximum)
+    size = 2 * reach + 1
+    ground = ndimage.grey_opening(blurred, (size, size), mode="nearest")
     contrast = blurred.astype(np.float32) - ground
     # ink takes a share of the light that falls on it: less in a shadow
     contrast /= np.maximum(255.0 - ground, 16) if is_dark else 255.0
     contrast = np.clip(contrast, 0, 1)
-    level = _threshold(contrast)
-    lines, slope = find_lines(contrast > level / 2)
+    least = _threshold(contrast)
+    lines, slope = find_lines(contrast > least / 2)
     contrast[lines] = 0
-    full = float(np.median(contrast[contrast > level])) if (contrast > level).any() else 0.0
+    strong = contrast[contrast > least]
+    full = float(np.median(strong)) if len(strong) else 0.0
     if full < LEAST_CONTRAST:
-        raise PictureError("it shows no ink: it is of one colour, or nearly")
-    ink = np.clip(contrast / full, 0, 1)
-    return ink if slope is None else _turned(ink, slope)
-
-
-def _filtered(values: NDArray[Any], reach: int, choose: Callable[..., Any]) -> NDArray[Any]:
-    """The smallest or the largest value within reach, along rows and columns."""
-    size = 2 * reach + 1
-    for _ in range(2):
-        wide = np.pad(values, ((reach, reach), (0, 0)), mode="edge")
-        known = 1  # rows that each one stands for already
-        while 2 * known <= size:
-            wide = choose(wide[:-known], wide[known:])
-            known *= 2
-        rest = size - known
-        values = (choose(wide[:-rest], wide[rest:]) if rest else wide).T
-    return values
+        raise PictureError(NO_INK)
+    ink: Floats = np.clip(contrast / full, 0, 1)
+    if slope is None:
+        return ink
+    level = Image.fromarray(ink).rotate(np.degrees(np.arctan(slope)), Image.Resampling.BILINEAR)
+    return np.asarray(level)
 
 
 def _threshold(values: Floats) -> float:
@@ -105,31 +102,29 @@ def find_lines(is_ink: Mask) -> tuple[Mask, float | None]:
     found = np.zeros_like(is_ink)
     if len(across) < columns / 2:
         return found, None
-    middles = (starts + ends - 1) / 2
-    best: tuple[float, float, NDArray[np.intp], NDArray[np.intp]] | None = None
+    middles, at = (starts + ends - 1) / 2, np.arange(columns) - columns / 2
     room = int(STEEPEST * columns) + 2
-    for slope in np.arange(-STEEPEST, STEEPEST, 1 / columns):
-        heights = np.rint(middles - slope * (across - columns / 2)).astype(np.intp) + room
-        counts = np.bincount(heights, minlength=rows + 2 * room)
-        score = float((counts.astype(np.float64) ** 3).sum())
-        if best is None or score > best[0]:
-            best = (score, float(slope), heights, counts)
-    assert best is not None
-    _, slope, heights, counts = best
+
+    def level_heights(slope: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The height of each run if lines of this slope lay level, and how many are at each."""
+        heights = np.rint(middles - slope * at[across]).astype(np.intp) + room
+        return heights, np.bincount(heights, minlength=rows + 2 * room)
+
+    slopes = np.arange(-STEEPEST, STEEPEST, 1 / columns)
+    # of a power of the counts, the largest has them all at few heights
+    scores = [(level_heights(slope)[1].astype(np.float64) ** 3).sum() for slope in slopes]
+    slope = float(slopes[np.argmax(scores)])
+    heights, counts = level_heights(slope)
     near = counts + np.roll(counts, 1) + np.roll(counts, -1)
     sides = columns // 8
     is_line = False
     for height in np.flatnonzero((near >= columns // 2) & (near >= np.roll(near, 1))):
         runs = np.abs(heights - height) <= 1
         # where it is within the picture, it is there nearly everywhere, from side to side
-        places = height - room + slope * (np.arange(columns) - columns / 2)
-        has_run = np.zeros(columns, bool)
-        has_run[across[runs]] = True
-        has_run = has_run[(places >= 1) & (places <= rows - 2)]
-        if (
-            len(has_run) < columns / 2
-            or min(part.mean() for part in (has_run, has_run[:sides], has_run[-sides:])) < 0.6
-        ):
+        line = height - room + slope * at
+        has_run = np.isin(np.flatnonzero((line >= 1) & (line <= rows - 2)), across[runs])
+        parts = has_run, has_run[:sides], has_run[-sides:]
+        if len(has_run) < columns / 2 or min(part.mean() for part in parts) < 0.6:
             continue
         is_line = True
         thickest = 1.5 * float(np.median((ends - starts)[runs])) + 1
@@ -139,96 +134,56 @@ def find_lines(is_ink: Mask) -> tuple[Mask, float | None]:
     return found, slope if is_line else None
 
 
-def _turned(ink: Floats, slope: float) -> Floats:
-    """The ink turned so that lines of this slope lie level."""
-    angle = float(np.degrees(np.arctan(slope)))
-    return np.asarray(Image.fromarray(ink).rotate(angle, Image.Resampling.BILINEAR))
-
-
 def split_ink(ink: Floats, length: int) -> tuple[list[Floats], Cut]:
     """The ink of each symbol of a row: in equal panels if each holds whole pieces, else by gaps.
 
     Ink without gaps that is too narrow for the row, or in too few pieces, is refused.
     """
+    from scipy import ndimage
+
     columns = ink.shape[1]
-    pieces, count = label_pieces(ink >= 0.5)
+    pieces, count = ndimage.label(ink >= 0.5, np.ones((3, 3)))  # diagonals included
     sizes = np.bincount(pieces.ravel(), minlength=count + 1)
     sizes[0] = 0
     # the edge of a shadow in a corner of the picture lies along its frame; a digit only touches it
-    frame = np.concatenate([pieces[0], pieces[-1], pieces[:, 0], pieces[:, -1]])
-    at_frame = np.bincount(frame, minlength=count + 1) > ink.shape[0] / 5
+    at_frame = np.bincount(_frame(pieces), minlength=count + 1) > ink.shape[0] / 5
     if ((sizes > 0) & ~at_frame).sum() >= length:
         sizes[at_frame] = 0
-    kept = sizes > LEAST_PART * sizes.sum() / length
-    if not kept.any():
-        raise PictureError("it shows no ink: it is of one colour, or nearly")
+    kept = np.flatnonzero(sizes > LEAST_PART * sizes.sum() / length)
+    if not len(kept):
+        raise PictureError(NO_INK)
+    by_column = np.stack([(pieces == number).sum(axis=0) for number in kept])  # (pieces, columns)
+    _refuse_too_few(np.isin(pieces, kept), len(kept), length)
     xs = np.arange(columns)
-    by_column = np.stack(
-        [
-            np.bincount(np.nonzero(pieces == which)[1], minlength=columns)
-            for which in np.flatnonzero(kept)
-        ]
-    )  # (pieces, columns)
-    rows_with, columns_with = np.flatnonzero(kept[pieces].any(1)), np.flatnonzero(by_column.any(0))
-    symbols = 1 + int((np.diff(columns_with) > 1).sum())  # with a gap between
-    is_narrow = np.ptp(columns_with) + 1 < NARROWEST * length * (np.ptp(rows_with) + 1)
-    if symbols < length and (is_narrow or len(by_column) < length):
-        raise PictureError(
-            f"it shows only {symbols} of {length} symbols: they have to stand side by side, "
-            "with a gap between"
-        )
     panel_of = np.minimum(xs * length // columns, length - 1)
     in_panel = np.stack([by_column[:, panel_of == at].sum(axis=1) for at in range(length)], axis=1)
-    numbers = np.flatnonzero(kept)
     cut: Cut = "equal panels"
     owners = in_panel.argmax(axis=1)
     is_whole = (in_panel.max(axis=1) >= 0.85 * in_panel.sum(axis=1)).all()
     if not is_whole or len(np.unique(owners)) < length:
         cut = "by ink"
         owners = _grouped((by_column @ xs) / by_column.sum(axis=1), length)
-    owner_of = np.full(count + 1, -1)
-    owner_of[numbers] = owners
+    symbol_of = np.zeros(count + 1, np.intp)  # from 1; 0 is paper
+    symbol_of[kept] = owners + 1
     # soft edges go with the piece that they are nearest to
-    spread = _filtered(np.where(kept[pieces], owner_of[pieces] + 1, 0), 1, np.maximum)
+    spread = ndimage.maximum_filter(symbol_of[pieces], 3)
     return [np.where(spread == at + 1, ink, np.float32(0)) for at in range(length)], cut
+
+
+def _refuse_too_few(is_ink: Mask, pieces: int, length: int) -> None:
+    rows, columns = np.flatnonzero(is_ink.any(axis=1)), np.flatnonzero(is_ink.any(axis=0))
+    symbols = 1 + int((np.diff(columns) > 1).sum())  # with a gap between
+    is_narrow = np.ptp(columns) + 1 < NARROWEST * length * (np.ptp(rows) + 1)
+    if symbols < length and (is_narrow or pieces < length):
+        raise PictureError(
+            f"it shows only {symbols} of {length} symbols: they have to stand side by side, "
+            "with a gap between"
+        )
 
 
 def _grouped(centres: NDArray[np.float64], length: int) -> NDArray[np.intp]:
     """Which symbol each piece belongs to: the widest gaps between their centres part them."""
-    order = np.argsort(centres)
-    gaps = np.diff(centres[order])
-    cuts = np.sort(np.argsort(gaps)[len(gaps) - (length - 1) :])
-    owners = np.empty(len(centres), np.intp)
-    owners[order] = np.searchsorted(cuts, np.arange(len(centres)), side="left")
-    return owners
-
-
-def label_pieces(is_ink: Mask) -> tuple[NDArray[np.intp], int]:
-    """Numbers from 1 for pieces of ink that hang together, diagonals included; 0 is paper."""
-    rows, columns = is_ink.shape
-    edges = np.diff(np.pad(is_ink, ((0, 0), (1, 1))).astype(np.int8), axis=1)
-    row_of, starts = np.nonzero(edges == 1)
-    ends = np.nonzero(edges == -1)[1]
-    first = np.searchsorted(row_of, np.arange(rows + 1))
-    piece = list(range(len(starts)))
-
-    def root(of: int) -> int:
-        while piece[of] != of:
-            piece[of] = piece[piece[of]]
-            of = piece[of]
-        return of
-
-    for row in range(1, rows):
-        above, end_above = int(first[row - 1]), int(first[row])
-        for run in range(end_above, int(first[row + 1])):
-            while above < end_above and ends[above] < starts[run]:
-                above += 1
-            other = above
-            while other < end_above and starts[other] <= ends[run]:
-                piece[root(other)] = root(run)
-                other += 1
-    roots = np.asarray([root(run) for run in range(len(piece))], np.intp)
-    names, numbers = np.unique(roots, return_inverse=True)
-    labels = np.zeros((rows, columns), np.intp)
-    labels[is_ink] = np.repeat(numbers + 1, ends - starts)  # runs are in the order of their pixels
-    return labels, len(names)
+    order = np.sort(centres)
+    gaps = np.diff(order)
+    widest = np.sort(np.argsort(gaps)[len(gaps) - (length - 1) :])
+    return np.searchsorted((order[widest] + order[widest + 1]) / 2, centres)

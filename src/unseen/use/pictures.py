@@ -7,13 +7,13 @@ prepares what is drawn on it in the same steps, in a browser (`lab/static/prepar
 """
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps
 
 from unseen.files import open_regular
 from unseen.use.ink import (
@@ -78,29 +78,24 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     except Image.DecompressionBombError as error:
         most = MOST_PIXELS // 1_000_000
         raise PictureError(f"it has more than {most} million pixels, which is the most") from error
-    except OSError as error:
-        what = "" if isinstance(error, UnidentifiedImageError) else error.strerror
-        raise PictureError(what or f"it is no whole {FORMATS_IN_WORDS} picture") from error
     except MemoryError:
         raise
     except Exception as error:  # whatever a decoder makes of a hostile file
-        raise PictureError(f"it is no whole {FORMATS_IN_WORDS} picture") from error
+        fault = getattr(error, "strerror", None) or f"it is no whole {FORMATS_IN_WORDS} picture"
+        raise PictureError(fault) from error
 
 
 def _grey(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values from 0 to 255; what is transparent is white paper.
-
-    A large picture is made smaller first, so that copies of it take little memory.
-    """
-    orientation = image.getexif().get(0x0112, 1)
-    deep = image.mode.startswith(("I", "F"))
+    """Grey values from 0 to 255; what is transparent is white paper."""
+    ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I;"):
         image = image.convert("I")
     elif image.mode in ("1", "P", "PA"):
         image = image.convert("RGBA" if image.has_transparency_data else "L")
+    # a large picture is made smaller first, so that copies of it take little memory
     if (factor := min(image.size) // (2 * MOST_ROWS)) > 1:
         image = image.reduce(factor)
-    if deep:
+    if image.mode in ("I", "F"):
         values = np.asarray(image, np.float32)
         most = 65_535 if image.mode == "I" else max(1.0, float(np.nanmax(values)))
         whole = np.clip(np.nan_to_num(values) * (255 / most), 0, 255)
@@ -108,11 +103,7 @@ def _grey(image: Image.Image) -> NDArray[np.uint8]:
     elif image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    image = image if image.mode == "L" else image.convert("L")
-    if orientation != 1:
-        image.getexif()[0x0112] = orientation
-        image = ImageOps.exif_transpose(image)
-    return np.asarray(image)
+    return np.asarray(image.convert("L"))
 
 
 def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
@@ -121,8 +112,10 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
     A picture of the right size is taken as it is, turned round if it is dark on light.
     """
     if grey.shape == (shape.height, shape.length * shape.width):
-        if shape.is_mnist_like:
-            _refuse_blank(np.split(grey, shape.length, axis=1))
+        blank = np.ptp(np.split(grey, shape.length, axis=1), axis=(1, 2)) < 255 * LEAST_CONTRAST
+        if shape.is_mnist_like and blank.any():  # as other symbols may be
+            where = f"panel {int(blank.argmax()) + 1} of {shape.length}"
+            raise PictureError(f"it shows no ink in {where}: it is of one colour, or nearly")
         is_dark = is_dark_on_light(grey)
         return PreparedPicture(255 - grey if is_dark else grey, is_dark, "as they are")
     rows, columns = grey.shape
@@ -139,21 +132,13 @@ def prepare(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
         )
     if (enlarged := _enlarged(grey, shape.length)) is not None:
         return enlarged
-    grey = _shrunk(grey)
+    if (factor := -(-rows // MOST_ROWS)) > 1:
+        grey = np.asarray(Image.fromarray(grey).reduce(factor))
     is_dark = has_dark_ink(grey)
     ink = find_ink(grey, is_dark=is_dark)
     parts, cut = split_ink(ink, shape.length)
     panels = [prepare_symbol(part) for part in parts]
     return PreparedPicture(np.concatenate(panels, axis=1), is_dark, cut)
-
-
-def _refuse_blank(panels: Sequence[NDArray[np.uint8]]) -> None:
-    """Refuse a picture with a panel of one colour: no digit is blank, as other symbols may be."""
-    for at, panel in enumerate(panels, 1):
-        if np.ptp(panel) < 255 * LEAST_CONTRAST:
-            raise PictureError(
-                f"it shows no ink in panel {at} of {len(panels)}: it is of one colour, or nearly"
-            )
 
 
 def _scaled(grey: NDArray[np.uint8], shape: SymbolShape) -> PreparedPicture:
@@ -180,43 +165,41 @@ def _enlarged(grey: NDArray[np.uint8], length: int) -> PreparedPicture | None:
     small = Image.fromarray(grey).resize((length * SIDE, SIDE), Image.Resampling.BOX)
     pixels = 255 - np.asarray(small) if is_dark else np.asarray(small)
     for panel in np.split(pixels, length, axis=1):
-        rows_with, columns_with = (np.flatnonzero((panel > 50).any(axis=axis)) for axis in (1, 0))
-        if not len(rows_with) or np.median(panel) > 4:
+        if np.median(panel) > 4 or not (panel > 50).any():
             return None
-        longer = max(np.ptp(rows_with), np.ptp(columns_with)) + 1
-        mass, at = panel.sum(), np.arange(SIDE)
-        middle = ((panel.sum(axis=1) @ at) / mass, (panel.sum(axis=0) @ at) / mass)
-        if not BOX - 2 <= longer <= BOX + 1 or max(abs(each - MIDDLE) for each in middle) > 1:
+        longer = max(panel[_bounds(panel > 50)].shape)
+        off_centre = max(abs(each - MIDDLE) for each in _centre_of_mass(panel))
+        if not BOX - 2 <= longer <= BOX + 1 or off_centre > 1:
             return None
     return PreparedPicture(pixels, is_dark, "as they are")
 
 
-def _shrunk(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """At most MOST_ROWS rows, each pixel the mean of those that it stands for."""
-    factor = -(-grey.shape[0] // MOST_ROWS)
-    return grey if factor == 1 else np.asarray(Image.fromarray(grey).reduce(factor))
-
-
 def prepare_symbol(ink: Floats) -> NDArray[np.uint8]:
     """The ink of one symbol as MNIST has it: in a box of 20 × 20, centred by mass in 28 × 28."""
-    rows, columns = np.flatnonzero((ink >= 0.5).any(axis=1)), np.flatnonzero((ink >= 0.5).any(0))
-    crop = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    longer = max(crop.shape)
-    enlarged = _resized(crop, FINE / longer, Image.Resampling.BILINEAR)
+    crop = ink[_bounds(ink >= 0.5)]
+    enlarged = _resized(crop, FINE / max(crop.shape), Image.Resampling.BILINEAR)
     # thin strokes are paler once they are scaled down
     fine = _with_strokes_as_mnist(np.pad(enlarged, 6) >= enlarged.max() / 2)
-    rows, columns = np.flatnonzero(fine.any(axis=1)), np.flatnonzero(fine.any(axis=0))
-    crop = fine[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].astype(np.float32)
+    crop = fine[_bounds(fine)].astype(np.float32)
     small = _resized(crop, BOX / max(crop.shape), Image.Resampling.BOX)
-    height, width = small.shape
-    mass = small.sum()
-    y = float((small.sum(axis=1) @ np.arange(height)) / mass)
-    x = float((small.sum(axis=0) @ np.arange(width)) / mass)
-    top = min(max(round(MIDDLE - y), 0), SIDE - height)
-    left = min(max(round(MIDDLE - x), 0), SIDE - width)
+    top, left = (
+        min(max(round(MIDDLE - centre), 0), SIDE - side)
+        for centre, side in zip(_centre_of_mass(small), small.shape, strict=True)
+    )
     made = np.zeros((SIDE, SIDE), np.uint8)
-    made[top : top + height, left : left + width] = np.rint(255 * small)
+    made[top : top + small.shape[0], left : left + small.shape[1]] = np.rint(255 * small)
     return made
+
+
+def _bounds(mask: Mask) -> tuple[slice, slice]:
+    """The rows and columns that a mask takes."""
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    return slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+
+
+def _centre_of_mass(values: NDArray[Any]) -> tuple[float, float]:
+    y, x = (values.sum(axis=axis) @ np.arange(values.shape[1 - axis]) for axis in (1, 0))
+    return float(y / values.sum()), float(x / values.sum())
 
 
 def _resized(values: Floats, scale: float, how: Image.Resampling) -> Floats:
@@ -226,27 +209,13 @@ def _resized(values: Floats, scale: float, how: Image.Resampling) -> Floats:
 
 def _with_strokes_as_mnist(fine: Mask) -> Mask:
     """Thin strokes made thicker and thick ones thinner, up to what MNIST's digits have."""
+    from scipy import ndimage
+
+    depth = ndimage.distance_transform_cdt(fine, "taxicab")
     # a stroke is a quarter of its width deep, in the mean
-    depth, left = 0.0, fine
-    while left.any() and depth < FINE:
-        depth += float(left.sum()) / float(fine.sum())
-        left = ~_dilated(~left)
+    measured = 4 * (float(depth.sum()) / float(fine.sum()) - 0.5)
     pixel = FINE / BOX
-    measured = 4 * (depth - 0.5)
-    by = (min(max(measured, THINNEST * pixel), THICKEST * pixel) - measured) / 2
-    for _ in range(round(by)):
-        fine = _dilated(fine)
-    for _ in range(round(-by)):
-        thinner = ~_dilated(~fine)
-        fine = thinner if thinner.any() else fine
-    return fine
-
-
-def _dilated(mask: Mask) -> Mask:
-    """The mask and its neighbours up, down, left and right."""
-    made = mask.copy()
-    made[1:] |= mask[:-1]
-    made[:-1] |= mask[1:]
-    made[:, 1:] |= mask[:, :-1]
-    made[:, :-1] |= mask[:, 1:]
-    return made
+    steps = round((min(max(measured, THINNEST * pixel), THICKEST * pixel) - measured) / 2)
+    if steps > 0:
+        return np.asarray(ndimage.distance_transform_cdt(~fine, "taxicab") <= steps)
+    return np.asarray(depth > min(-steps, depth.max() - 1))
