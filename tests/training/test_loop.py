@@ -22,7 +22,7 @@ from unseen.training.evaluation import (
 )
 from unseen.training.loop import fewest_wrong, start_training, train, training_pictures
 from unseen.training.metrics import METRICS
-from unseen.training.optimizers import OPTIMIZERS
+from unseen.training.recipe import OPTIMIZERS
 
 CPU = torch.device("cpu")
 

@@ -10,12 +10,13 @@ between them, and whether they stay within the answers that were seen.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unseen.networks.stepwise import Stepwise, adam_step
+from unseen.networks.adam import adam_step
 
 ELBOW = 0.1  # of Huber's loss, in spreads of the answers: a few wrong entries must not count much
 # A rule explains a table if it misses few entries by more than that, and is near to the others.
@@ -205,13 +206,14 @@ def _descend(
     peak_rate: float,
 ) -> Rules:
     """Fit all rules for some steps at a falling rate."""
-    rules = Rules(*[each.requires_grad_() for each in rules.tensors()])
-    optimizer = Stepwise(rules.tensors(), peak_rate, adam_step)  # type: ignore[arg-type]
+    tensors = [each.requires_grad_() for each in rules.tensors()]
+    states: list[dict[str, Any]] = [{} for _ in tensors]
     for step in range(steps):
-        optimizer.param_groups[0]["lr"] = peak_rate * (0.5 + 0.5 * math.cos(math.pi * step / steps))
-        optimizer.zero_grad()
-        _distances(rules, switch, table, evidence).sum().backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
+        rate = peak_rate * (0.5 + 0.5 * math.cos(math.pi * step / steps))
+        slopes = torch.autograd.grad(_distances(rules, switch, table, evidence).sum(), tensors)
+        with torch.no_grad():
+            for tensor, slope, state in zip(tensors, slopes, states, strict=True):
+                adam_step(tensor, slope, state, rate)
     return rules
 
 

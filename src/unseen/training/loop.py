@@ -17,13 +17,13 @@ from torch.nn import functional
 from unseen.errors import CheckpointError
 from unseen.networks.models import find_network
 from unseen.networks.modules import RescaledOutput, laid_out_for_speed, saved_weights
-from unseen.networks.stepwise import Stepwise
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures, side_by_side
 from unseen.training.distortion import distort
 from unseen.training.evaluation import to_input, wrong_combinations
 from unseen.training.losses import LOSSES
-from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.training.optimizers import Optimizer, make_optimizer, set_learning_rate
+from unseen.training.schedules import SCHEDULES
 
 if TYPE_CHECKING:
     from unseen.training.recipe import Training
@@ -46,7 +46,7 @@ class TrainingState:
     """
 
     model: RescaledOutput
-    optimizer: Stepwise
+    optimizer: Optimizer
     losses: list[float] = field(default_factory=list)  # of each finished epoch of this start
     seconds: float = 0.0  # spent so far
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
@@ -163,7 +163,7 @@ def start_training(
     if training.scale_answers:
         mean, spread = float(samples.answers.mean()), float(samples.answers.std()) or 1.0
     model = laid_out_for_speed(RescaledOutput(network, mean, spread).to(device))
-    optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
+    optimizer = make_optimizer(training.optimizer, model.parameters(), training.learning_rate)
     return TrainingState(model, optimizer)
 
 
@@ -283,11 +283,6 @@ def training_loss(
         return model.likelihood_loss(pictures, answers, squared=loss == "mse")
     predictions = model(pictures)
     return LOSSES[loss](predictions, answers, model.spread), predictions
-
-
-def set_learning_rate(optimizer: Stepwise, learning_rate: float) -> None:
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate
 
 
 @contextmanager

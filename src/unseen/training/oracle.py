@@ -18,14 +18,14 @@ from torch.nn import functional
 from unseen.files import read_checked, remove, write_checked
 from unseen.locks import FOREVER, locked
 from unseen.networks.models import DEEP_LAYERS, symbol_encoder
-from unseen.networks.stepwise import Stepwise
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
 from unseen.problem.symbol_bank import SymbolImages
 from unseen.training.distortion import distort
 from unseen.training.evaluation import EVALUATION_BATCH, to_input
-from unseen.training.loop import seeded, set_learning_rate
-from unseen.training.optimizers import muon, one_cycle
+from unseen.training.loop import seeded
+from unseen.training.optimizers import Optimizer, make_optimizer, set_learning_rate
+from unseen.training.schedules import one_cycle
 
 # The 3 epochs of 90,000 pairs that `best` sees are 9 of 60,000 symbols.
 EPOCHS, BATCH, RATE, DISTORTION = 24, 128, 0.008, 1.0
@@ -76,10 +76,10 @@ def fit_oracle(
         height, width = symbols.images.shape[1:]
         streams = Streams(seed, fold=0)
 
-        def start() -> tuple[nn.Module, Stepwise]:
+        def start() -> tuple[nn.Module, Optimizer]:
             with seeded(streams.integer("oracle"), CPU):
                 classifier = symbol_encoder(height, width, len(labels), DEEP_LAYERS)
-            return classifier, muon(classifier.parameters(), RATE)
+            return classifier, make_optimizer("muon", classifier.parameters(), RATE)
 
         classifier, optimizer = start()
         done = 0

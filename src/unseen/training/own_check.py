@@ -12,7 +12,7 @@ from unseen.networks.modules import RescaledOutput, laid_out_for_speed, saved_we
 from unseen.networks.own_files import faults_told
 from unseen.networks.own_models import build_own, on_pictures
 from unseen.training.loop import TrainingState, step_down
-from unseen.training.optimizers import OPTIMIZERS
+from unseen.training.optimizers import make_optimizer
 from unseen.training.recipe import Training
 
 MOST_TRIED = 64  # pictures at once, where a run will show more
@@ -30,8 +30,10 @@ def check_own(
         _check_answers(model, network, answers)
         # as a run does with it: else hours later it would fail
         answering = laid_out_for_speed(RescaledOutput(network))
-        optimizer = OPTIMIZERS[training.optimizer](answering.parameters(), training.learning_rate)
-        state = TrainingState(answering, optimizer)
+        state = TrainingState(
+            answering,
+            make_optimizer(training.optimizer, answering.parameters(), training.learning_rate),
+        )
         for count in sorted({min(size, MOST_TRIED) for size in batch_sizes}, reverse=True):
             what = f"{count} pictures" if count > 1 else "one picture by itself"
             if count == 1 < training.batch_size:

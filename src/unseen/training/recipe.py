@@ -7,7 +7,9 @@ from pydantic import AfterValidator, Field, model_validator
 from unseen.errors import SettingError, unknown
 from unseen.settings import Frozen, PathText, as_value_error, known
 from unseen.training.losses import LOSSES
-from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.training.schedules import SCHEDULES
+
+OPTIMIZERS = ("adadelta", "adamw", "muon", "sgd")  # in optimizers.py, which needs torch
 
 
 def _known_model(model: str) -> str:
