@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from unseen.files import read_checked, remove, write_checked
+from unseen.files import DamagedFileError, read_checked, write_checked
 from unseen.locks import FOREVER, locked
 from unseen.networks.models import DEEP_LAYERS, symbol_encoder
 from unseen.problem.randomness import Streams
@@ -68,53 +68,50 @@ def fit_oracle(
     """Train the classifier, or read the one that another fold of the run has trained.
 
     Yields the share of the training that is done. `shared` is the file that the folds of a run
-    have in common: whoever holds its lock trains, saving after each epoch, and the others wait.
+    have in common: the holder of its lock trains, saving after each epoch, and the others wait.
     """
     labels = np.unique(symbols.labels)
-    lock = shared and shared.with_name(f"{shared.name}.lock")
-    with nullcontext() if lock is None else locked(lock, wait=FOREVER):
+    targets = torch.from_numpy(np.searchsorted(labels, symbols.labels))
+    streams = Streams(seed, fold=0)
+    with seeded(streams.integer("oracle"), CPU):
         height, width = symbols.images.shape[1:]
-        streams = Streams(seed, fold=0)
-
-        def start() -> tuple[nn.Module, Optimizer]:
-            with seeded(streams.integer("oracle"), CPU):
-                classifier = symbol_encoder(height, width, len(labels), DEEP_LAYERS)
-            return classifier, make_optimizer("muon", classifier.parameters(), RATE)
-
-        classifier, optimizer = start()
-        done = 0
-        try:
-            if shared is not None and (saved := read_checked(shared)) is not None:
-                state = torch.load(io.BytesIO(saved), weights_only=True)
-                classifier.load_state_dict(state["classifier"])
-                optimizer.load_state_dict(state["optimizer"])
-                done = range(EPOCHS + 1)[state["epochs"]]
-        except Exception:  # damaged, or of something else: it is trained anew
-            classifier, optimizer = start()
-            remove(shared) if shared is not None else None
-        for epoch in range(done, EPOCHS):
+        classifier = symbol_encoder(height, width, len(labels), DEEP_LAYERS)
+    optimizer = make_optimizer("muon", classifier.parameters(), RATE)
+    lock = shared and shared.with_name(f"{shared.name}.lock")
+    with locked(lock, wait=FOREVER) if lock else nullcontext():
+        for epoch in range(_restore(classifier, optimizer, shared), EPOCHS):
             yield epoch / EPOCHS
+            order = streams.numpy("oracle order", epoch).permutation(len(targets))
             with seeded(streams.integer("oracle distortion", epoch), CPU):
-                for rows, progress in _batches(len(symbols.labels), epoch, streams):
-                    targets = torch.from_numpy(np.searchsorted(labels, symbols.labels[rows]))
+                for batch in batches(len(order), BATCH):
+                    rows = order[batch]
                     pictures = distort(to_input(symbols.images[rows], CPU), DISTORTION)
-                    loss = functional.cross_entropy(classifier(pictures), targets)
+                    loss = functional.cross_entropy(classifier(pictures), targets[rows])
                     optimizer.zero_grad()
                     loss.backward()  # type: ignore[no-untyped-call]
+                    progress = (epoch + batch.start / len(order)) / EPOCHS
                     set_learning_rate(optimizer, RATE * one_cycle(progress))
                     optimizer.step()
-            if shared is not None:
-                state = {"classifier": classifier.state_dict(), "epochs": epoch + 1}
-                buffer = io.BytesIO()
-                torch.save(state | {"optimizer": optimizer.state_dict()}, buffer)
-                write_checked(shared, buffer.getvalue())
+            _save(classifier, optimizer, epoch + 1, shared)
     return Oracle(classifier.eval(), labels, table)
 
 
-def _batches(
-    count: int, epoch: int, streams: Streams
-) -> Generator[tuple[NDArray[np.intp], float], None, None]:
-    """The rows of each batch of an epoch, and the share of all training that is done before."""
-    order = streams.numpy("oracle order", epoch).permutation(count)
-    for batch in batches(count, BATCH):
-        yield order[batch], (epoch + batch.start / count) / EPOCHS
+def _save(classifier: nn.Module, optimizer: Optimizer, epochs: int, shared: Path | None) -> None:
+    if shared is not None:
+        states = classifier.state_dict(), optimizer.state_dict(), epochs
+        torch.save(states, buffer := io.BytesIO())
+        write_checked(shared, buffer.getvalue())
+
+
+def _restore(classifier: nn.Module, optimizer: Optimizer, shared: Path | None) -> int:
+    """Go on from what was saved; returns the finished epochs."""
+    try:
+        saved = read_checked(shared) if shared is not None else None
+    except DamagedFileError:  # it is trained anew
+        return 0
+    if saved is None:
+        return 0
+    weights, moments, epochs = torch.load(io.BytesIO(saved), weights_only=True)
+    classifier.load_state_dict(weights)
+    optimizer.load_state_dict(moments)
+    return int(epochs)
