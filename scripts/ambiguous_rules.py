@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unseen.networks import rules
 from unseen.networks.rules import FoundRule, find_rule
-from unseen.training.loop import MORE_LOOKS
+from unseen.training.loop import MOST_REFITS
 
 HIDDEN = {
     "(0, 0)": [(0, 0)],
@@ -62,7 +62,7 @@ class MadeUpTable:
         return int((~self.right(found) & ~self.hidden).sum()), found.goes_beyond
 
     def refit_rule(self, found: FoundRule) -> FoundRule:
-        for look in range(1, MORE_LOOKS + 1):
+        for look in range(1, MOST_REFITS + 1):
             if self.faults(found) == (0, False):
                 break
             found = min(found, self.find(rules.ONCE_MORE, look), key=self.faults)

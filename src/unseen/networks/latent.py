@@ -77,7 +77,7 @@ class LatentSymbols(nn.Module):
         likeliest = self._combinations(self._symbols(pictures)).argmax(dim=1)
         return self._answers().flatten()[likeliest].unsqueeze(1)  # (n, 1)
 
-    def likelihood_loss(
+    def own_loss(
         self, pictures: Tensor, answers: Tensor, *, squared: bool
     ) -> tuple[Tensor, Tensor]:
         """Minus the mean log likelihood of the answers, and the answers of the likeliest symbols.

@@ -17,7 +17,8 @@ from torch.nn import functional
 
 from unseen.files import DamagedFileError, read_checked, write_checked
 from unseen.locks import FOREVER, locked
-from unseen.networks.models import DEEP_LAYERS, symbol_encoder
+from unseen.networks.models import DEEP_LAYERS
+from unseen.networks.modules import symbol_encoder
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
 from unseen.problem.symbol_bank import SymbolImages
