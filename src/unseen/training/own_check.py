@@ -1,4 +1,4 @@
-"""Networks of one's own, tried before anything is trained."""
+"""Users' networks, tried before anything is trained."""
 
 from collections.abc import Collection
 from typing import Any
@@ -28,12 +28,10 @@ def check_own(
         with faults_told(on_pictures(model, 3, height, width)):
             answers = network(torch.rand(3, 1, height, width))
         _check_answers(model, network, answers)
-        # as a run does with it: else hours later it would fail
-        answering = laid_out_for_speed(RescaledOutput(network))
-        state = TrainingState(
-            answering,
-            make_optimizer(training.optimizer, answering.parameters(), training.learning_rate),
-        )
+        answering = laid_out_for_speed(RescaledOutput(network))  # as in a run
+        rate = training.learning_rate
+        optimizer = make_optimizer(training.optimizer, answering.parameters(), rate)
+        state = TrainingState(answering, optimizer)
         for count in sorted({min(size, MOST_TRIED) for size in batch_sizes}, reverse=True):
             what = f"{count} pictures" if count > 1 else "one picture by itself"
             if count == 1 < training.batch_size:
