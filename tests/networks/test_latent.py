@@ -206,13 +206,13 @@ def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_e
     assert (network._answers() - sums).abs().max() < 0.02
 
 
-def test_a_network_doubts_a_rule_that_goes_beyond_what_was_seen(
+def test_a_network_doubts_a_rule_that_extrapolates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network = LatentSymbols(2, nn.Identity(), views=None, alphabet=ALPHABET)
     table = torch.zeros(ALPHABET, ALPHABET)
     for beyond in (True, False):
-        found = rules.FoundRule(table, residual=0.0, missed=0.0, near=0.0, goes_beyond=beyond)
+        found = rules.FoundRule(table, residual=0.0, missed=0.0, near=0.0, extrapolates=beyond)
         monkeypatch.setattr(latent, "find_rule", lambda *_, found=found, **__: found)
         network.end_epoch(is_last=True)
         assert network.is_doubtful == beyond

@@ -175,6 +175,14 @@ class Dropout(nn.Module):
         return f"{self.share}"
 
 
+def panels(pictures: Tensor, length: int) -> Tensor:
+    """Each symbol of the pictures by itself: (n, 1, height, width) -> (n · length, 1, …)."""
+    count, _, height, width = pictures.shape
+    side = width // length
+    symbols = pictures.view(count, height, length, side).transpose(1, 2)
+    return symbols.reshape(-1, 1, height, side)
+
+
 class Towers(nn.Module):
     """Panels of equal width through one encoder, which gives each a few values.
 
@@ -195,14 +203,11 @@ class Towers(nn.Module):
         self.products = Fp32Linear(products, 1, bias=False)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        count, _, height, width = pictures.shape
-        side = width // self.length
-        panels = pictures.view(count, height, self.length, side).transpose(1, 2)
-        codes = self.encoder(panels.reshape(-1, 1, height, side)).tanh()
-        values = self.values(codes).view(count, self.length, -1)  # (n, length, values)
+        codes = self.encoder(panels(pictures, self.length)).tanh()
+        values = self.values(codes).view(pictures.shape[0], self.length, -1)  # (n, length, values)
         product = torch.ones((), device=pictures.device)
-        for place, factor in enumerate(self.factors):
-            product = product * factor(values[:, place])
+        for position, factor in enumerate(self.factors):
+            product = product * factor(values[:, position])
         added: Tensor = self.linear(values.flatten(1)) + self.products(product)
         return added  # (n, 1)
 
