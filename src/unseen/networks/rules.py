@@ -81,7 +81,8 @@ class Rules:
         return {name: each for name, each in vars(self).items() if isinstance(each, Tensor)}
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Rules":
-        return replace(self, **{name: function(each) for name, each in self.tensors().items()})
+        changed: dict[str, Any] = {name: function(each) for name, each in self.tensors().items()}
+        return replace(self, **changed)
 
     def distances(self, table: Tensor, evidence: Tensor) -> Tensor:
         """How far each rule is from the table: (n,) mean Huber losses."""

@@ -1,8 +1,8 @@
 """The remembered sample whose picture is nearest, pixel by pixel.
 
 The squared distance of two pictures is the sum of the squared distances of their symbols. So a
-block of queries takes one matrix product a place, of distinct images only, and each query adds up
-what its images have come to. The products are rounded; samples that they cannot tell apart are
+block of queries takes one matrix product a position, of distinct images only, and each query adds
+up the rows of its images. The products are rounded; samples that they cannot tell apart are
 measured again in whole numbers.
 """
 
@@ -16,7 +16,7 @@ Indices = NDArray[np.intp]
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
-QUERIES_AT_ONCE = 1_000  # their distances to 50,000 images in two places take up to 400 MB
+QUERIES_AT_ONCE = 1_000  # their distances to 50,000 images in two positions take up to 400 MB
 IMAGES_AT_ONCE = 4_096  # of those, as floats
 
 
@@ -29,7 +29,7 @@ class NearestSample:
             self.known.setdefault(image.tobytes(), len(self.known))
         self.pixels = np.frombuffer(b"".join(self.known), np.uint8).reshape(len(self.known), -1)
         self.pictures = self._numbers(remembered)  # (n, length)
-        self.places = [np.unique(column, return_inverse=True) for column in self.pictures.T]
+        self.positions = [np.unique(column, return_inverse=True) for column in self.pictures.T]
         self.rows: dict[bytes, int] = {}  # where each picture is first remembered
         for row, picture in enumerate(self.pictures):
             self.rows.setdefault(picture.tobytes(), row)
@@ -46,23 +46,23 @@ class NearestSample:
         return found
 
     def _numbers(self, samples: Samples) -> Indices:
-        """Which of the known images stands in each place of each sample; -1 for others."""
+        """Which of the known images stands in each position of each sample; -1 for others."""
         used, where = np.unique(samples.images, return_inverse=True)
         images = samples.symbols.images[used]
         numbers = [self.known.get(image.tobytes(), -1) for image in images]
         return np.asarray(numbers, np.intp)[where].reshape(samples.images.shape)
 
     def _nearest(self, queries: Samples) -> list[np.intp]:
-        places, slack = [], np.zeros(len(queries), np.float32)
-        for asked, (known, column) in zip(queries.images.T, self.places, strict=True):
+        tables, slack = [], np.zeros(len(queries), np.float32)
+        for asked, (known, column) in zip(queries.images.T, self.positions, strict=True):
             used, row = np.unique(asked, return_inverse=True)
             images = queries.symbols.images[used].reshape(len(used), -1)
-            table, rounding = squared_distances(images, self.pixels[known])
+            distances, rounding = squared_distances(images, self.pixels[known])
             slack += 2 * rounding[row]
-            places.append((table, row, column))
+            tables.append((distances, row, column))
         found = []
         for query, images in enumerate(queries.images):
-            distances = sum(table[row[query]][column] for table, row, column in places)
+            distances = sum(table[row[query]][column] for table, row, column in tables)
             near = np.flatnonzero(distances <= distances.min() + slack[query])
             if len(near) > 1:
                 near = near[[self._exact(queries.symbols.images[images], near).argmin()]]

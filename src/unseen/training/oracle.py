@@ -34,13 +34,13 @@ CPU = torch.device("cpu")
 
 
 class Oracle:
-    """Reads the symbol in each place, then looks up the answer."""
+    """Reads the symbol in each position, then looks up the answer."""
 
     def __init__(
         self, classifier: nn.Module, labels: NDArray[np.unsignedinteger], table: Combinations
     ) -> None:
         self.classifier, self.labels, self.table = classifier, labels, table
-        self.places = [np.unique(column) for column in table.digits.T]
+        self.possible = [np.unique(column) for column in table.digits.T]  # by position
 
     @torch.inference_mode()
     def __call__(self, samples: Samples) -> NDArray[np.float32]:
@@ -53,12 +53,12 @@ class Oracle:
             ]
         )  # (used images, labels)
         where = where.reshape(samples.images.shape)
-        # only what can stand in a place is looked for there
+        # only what can stand in a position is looked for there
         read = [
-            scores[where[:, place]][:, np.searchsorted(self.labels, possible)].argmax(axis=1)
-            for place, possible in enumerate(self.places)
+            scores[where[:, position]][:, np.searchsorted(self.labels, possible)].argmax(axis=1)
+            for position, possible in enumerate(self.possible)
         ]
-        rows = np.ravel_multi_index(read, [len(possible) for possible in self.places])
+        rows = np.ravel_multi_index(read, [len(possible) for possible in self.possible])
         answers: NDArray[np.float32] = self.table.answers[rows].astype(np.float32)
         return answers
 
