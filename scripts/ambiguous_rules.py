@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unseen.networks import rules
 from unseen.networks.rules import FoundRule, find_rule
-from unseen.training.loop import MORE_LOOKS
+from unseen.training.loop import MOST_REFITS
 
 HIDDEN = {
     "(0, 0)": [(0, 0)],
@@ -54,23 +54,23 @@ class MadeUpTable:
     def right(self, found: FoundRule) -> Tensor:
         return (found.table[self.at] - self.answers).abs() < 0.5 / 2.87
 
-    def find(self, effort: int = rules.THOROUGH, seed: int = 0) -> FoundRule:
-        return find_rule(self.table, self.data, effort, seed=seed)
+    def find(self, search: int = rules.LONG, seed: int = 0) -> FoundRule:
+        return find_rule(self.table, self.data, search, seed=seed)
 
     def faults(self, found: FoundRule) -> tuple[int, bool]:
         """What a training may see: wrong seen entries, and whether the rule goes beyond them."""
-        return int((~self.right(found) & ~self.hidden).sum()), found.goes_beyond
+        return int((~self.right(found) & ~self.hidden).sum()), found.extrapolates
 
     def refit_rule(self, found: FoundRule) -> FoundRule:
-        for look in range(1, MORE_LOOKS + 1):
+        for look in range(1, MOST_REFITS + 1):
             if self.faults(found) == (0, False):
                 break
-            found = min(found, self.find(rules.ONCE_MORE, look), key=self.faults)
+            found = min(found, self.find(rules.REFIT, look), key=self.faults)
         return found
 
 
 def nearest(table: MadeUpTable) -> FoundRule:
-    with mock.patch.object(rules, "BEYOND", math.inf):
+    with mock.patch.object(rules, "MOST_EXTRAPOLATED", math.inf):
         return table.find()
 
 

@@ -18,7 +18,8 @@ from unseen.problem.task import make_task
 from unseen.runs.fold import run_fold
 from unseen.runs.presets import PRESETS, fast
 from unseen.training.baselines import BASELINES
-from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.training.recipe import OPTIMIZERS
+from unseen.training.schedules import SCHEDULES
 
 TINY = fast().vary(samples=2, test_samples=3, batch_size=32, watched_samples=20)
 PARTS = {

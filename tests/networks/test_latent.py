@@ -65,7 +65,7 @@ def test_a_symbol_for_two_digits_costs_likelihood_though_no_seen_pair_contradict
         optimizer = torch.optim.Adam([network.values, network.weights], lr=0.02)
         for _ in range(300):  # the best that sums can do with these symbols
             optimizer.zero_grad()
-            loss, predictions = network.likelihood_loss(
+            loss, predictions = network.own_loss(
                 torch.zeros(4), pairs.sum(dim=1).float(), squared=True
             )
             loss.backward()
@@ -95,9 +95,9 @@ def test_four_symbols_are_more_than_its_table_holds() -> None:
 def test_a_likely_answer_costs_less() -> None:
     network = MODELS["latent"].build(2, 28, 56)
     pictures = torch.rand(8, 1, 28, 56)
-    _, predictions = network.likelihood_loss(pictures, torch.zeros(8), squared=False)  # type: ignore[operator]
-    near, _ = network.likelihood_loss(pictures, predictions, squared=False)  # type: ignore[operator]
-    far, _ = network.likelihood_loss(pictures, predictions + 9, squared=False)  # type: ignore[operator]
+    _, predictions = network.own_loss(pictures, torch.zeros(8), squared=False)  # type: ignore[operator]
+    near, _ = network.own_loss(pictures, predictions, squared=False)  # type: ignore[operator]
+    far, _ = network.own_loss(pictures, predictions + 9, squared=False)  # type: ignore[operator]
     assert near < far
     assert np.isfinite([float(near.detach()), float(far.detach())]).all()
 
@@ -134,7 +134,7 @@ def test_widths_follow_the_errors_where_places_are_to_be_found() -> None:
     network.table.data.fill_(1 / GAIN)
     for answer in (1.0, 9.0):
         for _ in range(50):
-            network.likelihood_loss(pictures, torch.full((8,), answer), squared=False)
+            network.own_loss(pictures, torch.full((8,), answer), squared=False)
         widths.append(float(network._widths()[0]))
     assert widths[1] < 0.92 * widths[0]
     assert widths[2] > 1.05 * widths[1]
@@ -206,13 +206,13 @@ def test_the_simplest_rule_answers_alone_where_it_is_exact_and_nothing_changes_e
     assert (network._answers() - sums).abs().max() < 0.02
 
 
-def test_a_network_doubts_a_rule_that_goes_beyond_what_was_seen(
+def test_a_network_doubts_a_rule_that_extrapolates(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network = LatentSymbols(2, nn.Identity(), views=None, alphabet=ALPHABET)
     table = torch.zeros(ALPHABET, ALPHABET)
     for beyond in (True, False):
-        found = rules.FoundRule(table, residual=0.0, missed=0.0, near=0.0, goes_beyond=beyond)
+        found = rules.FoundRule(table, residual=0.0, missed=0.0, near=0.0, extrapolates=beyond)
         monkeypatch.setattr(latent, "find_rule", lambda *_, found=found, **__: found)
         network.end_epoch(is_last=True)
         assert network.is_doubtful == beyond

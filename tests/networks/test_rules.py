@@ -59,7 +59,7 @@ def test_from_few_entries_a_sum_in_which_order_does_not_matter_is_found_beside_w
     spoilt = table.clone()
     spoilt.flatten()[seen.flatten().nonzero()[6::12]] += 0.7  # a tenth of what is seen
     assert (find_rule(spoilt, seen).table - table).abs().max() > 0.1
-    found = find_rule(spoilt, seen, effort=rules.SIMPLEST)
+    found = find_rule(spoilt, seen, search=rules.SYMMETRIC_SUMS)
     assert found.is_exact
     assert (found.table - table).abs().max() < 0.01
 
@@ -70,7 +70,7 @@ def test_no_other_operation_is_taken_for_a_sum_in_which_order_does_not_matter(
 ) -> None:
     table = pairs_table(OPERATIONS[operation])
     for seen in (hidden((10, 10), 10), hidden((10, 10), 80, seed=3)):
-        assert not find_rule(table, seen, effort=rules.SIMPLEST).is_exact
+        assert not find_rule(table, seen, search=rules.SYMMETRIC_SUMS).is_exact
 
 
 def test_numbers_at_random_follow_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,10 +102,10 @@ def test_a_rule_is_no_richer_than_it_has_to_be() -> None:
     """Sums alone explain a sum, though other kinds would too; they do not explain a product."""
     seen = hidden((10, 10), 10)
     added, multiplied = (pairs_table(OPERATIONS[name]) for name in ("add", "multiply"))
-    plain = find_rule(added, seen, effort=rules.SUMS_ONLY)
+    plain = find_rule(added, seen, search=rules.SUMS)
     assert plain.explains
     assert torch.equal(plain.table, find_rule(added, seen).table)
-    assert not find_rule(multiplied, seen, effort=rules.SUMS_ONLY).explains
+    assert not find_rule(multiplied, seen, search=rules.SUMS).explains
 
 
 def test_what_is_nearly_a_sum_of_the_same_values_is_not_taken_for_one() -> None:
@@ -117,7 +117,7 @@ def test_what_is_nearly_a_sum_of_the_same_values_is_not_taken_for_one() -> None:
 @pytest.mark.parametrize("operation", ["add", "multiply", "max(a, b)"])
 def test_a_symbol_may_mean_something_else_in_another_place(operation: str) -> None:
     table = pairs_table(OPERATIONS[operation])[torch.tensor([3, 1, 2, 0, 4, 5, 9, 7, 8, 6])]
-    found = find_rule(table, hidden((10, 10), 10), by_place=True)
+    found = find_rule(table, hidden((10, 10), 10), by_position=True)
     assert found.explains
     assert (found.table - table).abs().max() < 0.01
 
@@ -150,7 +150,7 @@ def test_a_rule_that_misses_some_entries_gives_way_to_one_that_is_far_nearer(
     fits: list[tuple[float, float]], taken: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = [
-        rules.FoundRule(torch.zeros(2, 2), residual, missed, near=0.0, goes_beyond=False)
+        rules.FoundRule(torch.zeros(2, 2), residual, missed, near=0.0, extrapolates=False)
         for missed, residual in fits
     ]
     left = iter(found)
@@ -178,7 +178,7 @@ def test_of_rules_that_explain_the_same_one_that_stays_within_the_seen_answers_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where 0 + 0 is not seen, nothing else says whether a 0 is worth 0 or 10."""
-    table = last_digit_rules(0).tables(None)[0]
+    table = last_digit_rules(0).tables()[0]
     assert torch.equal(table, (DIGITS[:, None] + DIGITS) % 10)
     seen = torch.ones(10, 10)
     seen[0, 0] = 0
@@ -186,10 +186,10 @@ def test_of_rules_that_explain_the_same_one_that_stays_within_the_seen_answers_i
     for zeros, answer in (((10, 0), 0), ((0, 10), 0), ((10,), 10)):
         tried = last_digit_rules(*zeros)
         monkeypatch.setattr(rules, "_random_rules", lambda *_, tried=tried: tried)
-        found = find_rule(table, seen, rules.ONCE_MORE)
+        found = find_rule(table, seen, rules.REFIT)
         assert found.missed < 1e-6
         assert found.table[0, 0] == pytest.approx(answer, abs=0.1)
-        assert found.goes_beyond == (answer == 10)
+        assert found.extrapolates == (answer == 10)
 
 
 @pytest.mark.parametrize("shape", [(5,), (5, 5), (3, 3, 3)])
@@ -199,9 +199,9 @@ def test_a_table_of_a_training_that_diverged_has_some_rule(
 ) -> None:
     for name in ("SUM", "SQUARED", "CURVED", "SWITCHED", "CURVED_FROM_MANY_STARTS"):
         monkeypatch.setattr(rules, name, rules.Kind(stages=((2, 1),)))
-    for effort in (rules.SIMPLEST, rules.THOROUGH, rules.ONCE_MORE):
-        found = find_rule(torch.full(shape, torch.nan), torch.full(shape, value), effort)
+    for search in (rules.SYMMETRIC_SUMS, rules.LONG, rules.REFIT):
+        found = find_rule(torch.full(shape, torch.nan), torch.full(shape, value), search)
         assert found.table.shape == shape
         assert not found.explains
         assert not found.is_exact
-        assert not found.goes_beyond
+        assert not found.extrapolates

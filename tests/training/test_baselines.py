@@ -9,7 +9,7 @@ from tables_of_combinations import table
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples, render_pictures
 from unseen.problem.symbol_bank import SymbolImages
-from unseen.problem.symbols import load_symbols
+from unseen.problem.symbols import load_symbols, with_signs
 from unseen.training import nearest as nearest_module
 from unseen.training import oracle as oracle_module
 from unseen.training.baselines import BASELINES
@@ -74,16 +74,12 @@ def any_symbols(images):
 
 
 @pytest.fixture
-def narrow_search(monkeypatch):
-    """A search in small pieces, with loose bounds and a first reach that is mostly too short."""
-    small = {"DIRECTIONS": 2, "MOST_QUERIES": 7, "BLOCK_ROWS": 3, "BLOCK_COLUMNS": 4}
-    small |= {"IMAGES_AT_ONCE": 5, "PAIRS_AT_ONCE": 3, "QUERIES_AT_ONCE": 4, "MOST_CANDIDATES": 9}
-    small |= {"IMAGES_IN_REACH": 1, "MORE_REACH": 1, "RANKS": (0, 1, 2, 2**62), "UNSURE_RANKS": 2}
-    for name, value in small.items():
-        monkeypatch.setattr(nearest_module, name, value)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(nearest_module, "QUERIES_AT_ONCE", 7)
+    monkeypatch.setattr(nearest_module, "IMAGES_AT_ONCE", 5)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     images=st.tuples(st.integers(2, 24), st.integers(1, 5), st.integers(1, 5)).flatmap(
         lambda shape: hnp.arrays(np.uint8, shape, elements=st.integers(0, 255))
@@ -93,7 +89,7 @@ def narrow_search(monkeypatch):
     seed=st.integers(0, 2**32 - 1),
 )
 def test_the_nearest_of_any_pictures_is_exact_and_the_first_of_ties(
-    narrow_search, images, darkest, length, seed
+    small_blocks, images, darkest, length, seed
 ):
     rng = np.random.default_rng(seed)
     images = np.maximum(images, darkest)
@@ -126,8 +122,6 @@ def test_a_memory_knows_what_it_has_seen():
 
 @pytest.mark.parametrize("operation", ["multiply", "shown:+,-,*"])
 def test_the_oracle_reads_and_then_computes(monkeypatch, operation):
-    from unseen.problem.symbols import with_signs
-
     monkeypatch.setattr(oracle_module, "EPOCHS", 1)
     monkeypatch.setattr(oracle_module, "RATE", 0.05)
     bank = load_symbols("mnist")
@@ -151,9 +145,9 @@ def few_symbols(monkeypatch):
     return problem, drawn(problem, bank.train.only(np.arange(600)), 1), drawn(problem, bank.test, 3)
 
 
-def assert_same_weights(one, other):
+def same_weights(one, other):
     weights = other.classifier.state_dict()
-    assert all(
+    return all(
         torch.equal(each, weights[name]) for name, each in one.classifier.state_dict().items()
     )
 
@@ -165,12 +159,9 @@ def test_the_oracle_is_trained_once_for_all_folds_of_a_run(few_symbols, tmp_path
     first, epochs = fit("oracle", seen, problem, shared)
     second, again = fit("oracle", seen, problem, shared, streams=Streams(0, 7))
     assert (epochs, again) == (3, 0)
-    assert np.array_equal(alone(new), first(new))
+    assert same_weights(alone, first)
+    assert same_weights(alone, second)
     assert np.array_equal(alone(new), second(new))
-    for ours, theirs in zip(
-        alone.classifier.parameters(), second.classifier.parameters(), strict=True
-    ):
-        assert torch.equal(ours, theirs)
 
 
 def test_an_oracle_that_was_killed_goes_on_with_the_same_bits(few_symbols, tmp_path):
@@ -181,13 +172,8 @@ def test_an_oracle_that_was_killed_goes_on_with_the_same_bits(few_symbols, tmp_p
     next(fitting)
     next(fitting)
     fitting.close()
-    (shared.parent / ".oracle.0badcafe.part").write_bytes(b"half")
     resumed, epochs = fit("oracle", seen, problem, shared)
-    assert {path.name for path in shared.parent.iterdir()} == {"oracle", "oracle.lock"}
     assert epochs == 2
-    for ours, theirs in zip(
-        alone.classifier.parameters(), resumed.classifier.parameters(), strict=True
-    ):
-        assert torch.equal(ours, theirs)
+    assert same_weights(alone, resumed)
     shared.write_bytes(shared.read_bytes()[:-3])
     assert fit("oracle", seen, problem, shared)[1] == 3, "a damaged classifier was believed"

@@ -1,7 +1,4 @@
-import io
-import math
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +10,7 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, draw_samples, render_pictures
 from unseen.problem.splits import all_combinations
 from unseen.problem.symbols import load_symbols
+from unseen.training import loop
 from unseen.training.evaluation import (
     EVALUATION_BATCH,
     MEDIAN_OF,
@@ -22,27 +20,16 @@ from unseen.training.evaluation import (
 )
 from unseen.training.loop import fewest_wrong, start_training, train, training_pictures
 from unseen.training.metrics import METRICS
-from unseen.training.optimizers import OPTIMIZERS
+from unseen.training.optimizers import make_optimizer
+from unseen.training.recipe import OPTIMIZERS, Training
 
 CPU = torch.device("cpu")
+STREAMS = Streams(0, 1)
 
 
 def settings(**changes):
-    defaults = {
-        "model": "lenet5",
-        "epochs": 2,
-        "batch_size": 64,
-        "optimizer": "adamw",
-        "learning_rate": 2e-3,
-        "schedule": "one-cycle",
-        "scale_answers": True,
-        "precision": "fp32",
-        "averaged_epochs": 0,
-        "distortion": 0.0,
-        "loss": "mse",
-        "starts": 1,
-    }
-    return SimpleNamespace(**(defaults | changes))
+    usual = {"model": "lenet5", "epochs": 2, "batch_size": 64, "optimizer": "adamw", "loss": "mse"}
+    return Training(**usual | {"learning_rate": 2e-3} | changes)
 
 
 def some_samples(per_combination=2):
@@ -53,14 +40,13 @@ def some_samples(per_combination=2):
     return draw_samples(table, np.arange(100), bank.train, per_combination, rng)
 
 
-def trained(training, samples, streams, *, saved=None, disturb=False):
+def trained(training, samples, streams=STREAMS, *, saved=None, each_epoch=lambda state: None):
     state = start_training(training, samples, streams, CPU)
     if saved is not None:
         state.restore(saved)
-    for _ in train(state, lambda _: samples, training, streams, CPU):
-        if disturb:
-            torch.rand(3)
-            state.model.eval()
+    for progress in train(state, lambda _: samples, training, streams, CPU):
+        if progress.epoch_ended:
+            each_epoch(state)
     return state
 
 
@@ -77,46 +63,37 @@ def same(ours, theirs):
 def test_the_loop_learns(scale_answers, most):
     samples = some_samples(per_combination=40)
     training = settings(model="lenet5-strided", epochs=5, scale_answers=scale_answers)
-    state = trained(training, samples, Streams(0, 1))
+    state = trained(training, samples)
     assert state.losses[-1] < 0.25 * state.losses[0]
     error = METRICS["test_mse"](predict(state.model, samples, CPU), samples.answers)
     assert error < most < samples.answers.var() == pytest.approx(16.5)
     assert error == pytest.approx(state.losses[-1], rel=0.3)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("model", ["lenet5", "paper"])
+@pytest.mark.parametrize(
+    ("model", "optimizer"), [*(("lenet5", each) for each in OPTIMIZERS), ("paper", "adadelta")]
+)
 def test_a_checkpoint_goes_on_with_the_same_bits(model, optimizer):
-    """The paper's network has dropout, so this holds its random streams to account as well."""
-    samples, streams = some_samples(1).some(np.arange(0, 100, 8)), Streams(0, 1)
-    training = settings(model=model, epochs=2, optimizer=optimizer, batch_size=16)
-    whole = trained(training, samples, streams)
-    cut = start_training(training, samples, streams, CPU)
-    steps = train(cut, lambda _: samples, training, streams, CPU)
-    saved = next(progress for progress in steps if progress.epoch_ended).state.to_bytes()
-    resumed = trained(training, samples, streams, saved=saved)
+    """The paper's network has dropout, so this covers its random streams as well."""
+    samples = some_samples(1).some(np.arange(0, 100, 8))
+    training = settings(model=model, optimizer=optimizer, batch_size=16)
+    saved = []
+    whole = trained(training, samples, each_epoch=lambda state: saved.append(state.to_bytes()))
+    resumed = trained(training, samples, saved=saved[0])
     assert same(weights(whole), weights(resumed))
     assert whole.losses == resumed.losses
 
 
 def test_weights_are_averaged_over_the_last_epochs_also_across_a_checkpoint():
-    samples, streams = some_samples(1), Streams(0, 1)
-    plain, averaging = settings(epochs=3), settings(epochs=3, averaged_epochs=2)
+    samples, averaging = some_samples(1), settings(epochs=3, averaged_epochs=2)
     ends, saved = [], []
-    state = start_training(plain, samples, streams, CPU)
-    for progress in train(state, lambda _: samples, plain, streams, CPU):
-        if progress.epoch_ended:
-            ends.append(weights(state))
-    averaged = start_training(averaging, samples, streams, CPU)
-    for progress in train(averaged, lambda _: samples, averaging, streams, CPU):
-        if progress.epoch_ended:
-            saved.append(averaged.to_bytes())
+    trained(settings(epochs=3), samples, each_epoch=lambda state: ends.append(weights(state)))
+    averaged = trained(averaging, samples, each_epoch=lambda each: saved.append(each.to_bytes()))
     expected = [(one + two) / 2 for one, two in zip(*ends[1:], strict=True)]
     assert all(map(torch.allclose, weights(averaged), expected))
     assert not same(weights(averaged), ends[2])
     for checkpoint in saved[1:]:
-        resumed = trained(averaging, samples, streams, saved=checkpoint)
-        assert same(weights(averaged), weights(resumed))
+        assert same(weights(averaged), weights(trained(averaging, samples, saved=checkpoint)))
 
 
 def test_the_papers_recipe_learns():
@@ -125,73 +102,49 @@ def test_the_papers_recipe_learns():
         model="paper", epochs=4, batch_size=12, optimizer="adadelta", learning_rate=1.0,
         schedule="constant", scale_answers=False,
     )  # fmt: skip
-    losses = trained(training, samples, Streams(0, 1)).losses
+    losses = trained(training, samples).losses
     assert losses[-1] < 0.8 * 16.5 < losses[0]  # 16.5 is what the mean alone would leave
 
 
 def test_a_checkpoint_of_another_network_is_refused():
     samples = some_samples(1)
-    saved = start_training(settings(model="paper"), samples, Streams(0, 1), CPU).to_bytes()
+    saved = start_training(settings(model="paper"), samples, STREAMS, CPU).to_bytes()
     for content in (saved, b"nonsense"):
         with pytest.raises(UnseenError, match="does not fit its network"):
-            start_training(settings(), samples, Streams(0, 1), CPU).restore(content)
+            start_training(settings(), samples, STREAMS, CPU).restore(content)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"start": -1},
-        {"seconds": math.nan},
-        {"seconds": -1.0},
-        {"wrong": -3},
-        {"weights_sum": {"network.0.weight": torch.zeros(2)}},
-        {"weights_sum": {"nothing": torch.zeros(2)}},
-        {"kept_weights": {"network.0.weight": torch.zeros(2)}},
-        {"losses": None},
-    ],
-)
-def test_a_checkpoint_with_impossible_contents_is_refused(wrong):
-    state = start_training(settings(), some_samples(1), Streams(0, 1), CPU)
-    parts = torch.load(io.BytesIO(state.to_bytes()), weights_only=True)
-    torch.save(parts | wrong, content := io.BytesIO())
-    with pytest.raises(UnseenError, match="does not fit its network"):
-        state.restore(content.getvalue())
+def test_watching_a_training_changes_nothing():
+    def disturb(state):
+        torch.rand(3)
+        state.model.eval()
 
-
-def test_whoever_watches_changes_nothing():
-    samples = some_samples()
-    training = settings(model="paper", epochs=1)
-    torch.manual_seed(1)
+    samples, training = some_samples(1), settings(model="paper", batch_size=32)
     before = torch.get_rng_state()
-    alone = trained(training, samples, Streams(0, 1))
+    alone = trained(training, samples)
     assert torch.equal(torch.get_rng_state(), before)
-    watched = trained(training, samples, Streams(0, 1), disturb=True)
-    assert same(weights(alone), weights(watched))
+    assert same(weights(alone), weights(trained(training, samples, each_epoch=disturb)))
 
 
 def test_seeds_and_folds_start_and_end_apart():
     samples, training = some_samples(), settings(epochs=1)
-    ends = [
-        trained(training, samples, streams)
-        for streams in (Streams(0, 1), Streams(1, 1), Streams(0, 2), Streams(0, 1))
-    ]
-    assert same(weights(ends[0]), weights(ends[3]))
-    assert not same(weights(ends[0]), weights(ends[1]))
-    assert not same(weights(ends[0]), weights(ends[2]))
+    first, *others, again = (
+        weights(trained(training, samples, streams))
+        for streams in (STREAMS, Streams(1, 1), Streams(0, 2), STREAMS)
+    )
+    assert same(first, again)
+    assert not any(same(first, other) for other in others)
 
 
 def test_the_last_partial_batch_is_kept_and_every_epoch_is_reshuffled(monkeypatch):
-    from unseen.training import loop as module
-
     batches = []
-    render = module.render_pictures
     monkeypatch.setattr(
-        module,
+        loop,
         "render_pictures",
-        lambda samples, rows: batches.append(rows) or render(samples, rows),
+        lambda samples, rows: batches.append(rows) or render_pictures(samples, rows),
     )
     samples = some_samples(per_combination=3)
-    trained(settings(batch_size=128, epochs=2), samples, Streams(0, 1))
+    trained(settings(batch_size=128, epochs=2), samples)
     assert [len(rows) for rows in batches] == [128, 128, 44, 128, 128, 44]
     first, second = np.concatenate(batches[:3]), np.concatenate(batches[3:])
     assert sorted(first) == sorted(second) == [*range(300)]
@@ -200,15 +153,12 @@ def test_the_last_partial_batch_is_kept_and_every_epoch_is_reshuffled(monkeypatc
 
 def test_training_yields_at_the_end_of_every_epoch():
     samples, training = some_samples(per_combination=5), settings(epochs=3, batch_size=16)
-    state = start_training(training, samples, Streams(0, 1), CPU)
-    progress = [
-        (step.epochs_done, step.epoch_share, step.epoch_ended)
-        for step in train(state, lambda _: samples, training, Streams(0, 1), CPU)
-    ]
-    assert [epoch for epoch, _, ended in progress if ended] == [1, 2, 3]
-    so_far = [epoch + share for epoch, share, _ in progress]
+    state = start_training(training, samples, STREAMS, CPU)
+    steps = [*train(state, lambda _: samples, training, STREAMS, CPU)]
+    assert [step.epochs_done for step in steps if step.epoch_ended] == [1, 2, 3]
+    so_far = [step.epochs for step in steps]
     assert so_far == sorted(so_far)
-    assert len(progress) > 3
+    assert len(steps) > 3
 
 
 def test_pixels_are_divided_by_255():
@@ -221,7 +171,7 @@ def test_pixels_are_divided_by_255():
 def test_predictions_are_in_the_samples_order_with_dropout_off():
     samples = some_samples(per_combination=3)
     assert len(samples) > EVALUATION_BATCH
-    state = start_training(settings(model="paper"), samples, Streams(0, 1), CPU)
+    state = start_training(settings(model="paper"), samples, STREAMS, CPU)
     predictions = predict(state.model, samples, CPU)
     assert predictions.dtype == np.float32
     assert np.array_equal(predictions, predict(state.model, samples, CPU))
@@ -241,77 +191,74 @@ def judged(monkeypatch, *wrong):
     """Have each start judged as said, whatever it learnt."""
     verdicts = iter(wrong)
     monkeypatch.setattr("unseen.training.loop.wrong_combinations", lambda *_: next(verdicts))
+    return verdicts
 
 
 def test_training_begins_again_only_while_seen_combinations_come_out_wrong(monkeypatch):
-    samples, streams = some_samples(1), Streams(0, 1)
-    once = trained(settings(), samples, streams)
+    samples = some_samples(1)
+    once = trained(settings(), samples)
     judged(monkeypatch, 0)
-    right = trained(settings(starts=3), samples, streams)
+    right = trained(settings(starts=3), samples)
     assert (right.start, right.wrong) == (1, 0)
     assert same(weights(right), weights(once))
     judged(monkeypatch, 7, 0)
-    again = trained(settings(starts=3), samples, streams)
+    again = trained(settings(starts=3), samples)
     assert (again.start, again.wrong, len(again.losses)) == (2, 0, 2)
     assert not same(weights(again), weights(once))
 
 
 def test_each_start_has_samples_an_order_and_averaged_weights_of_its_own(monkeypatch):
-    samples, streams = some_samples(1), Streams(0, 1)
+    samples = some_samples(1)
     training = settings(epochs=2, averaged_epochs=2, starts=2)
     judged(monkeypatch, 7, 0)
-    state = start_training(training, samples, streams, CPU)
-    asked, ends, saved = [], [], []
+    state = start_training(training, samples, STREAMS, CPU)
+    asked, ends, rows = [], [], []
 
     def samples_of(number):
         asked.append(number)
         return samples
 
-    rows = []
     monkeypatch.setattr(
-        "unseen.training.loop.training_pictures",
+        loop,
+        "training_pictures",
         lambda samples, some, *_: rows.append(some) or training_pictures(samples, some, *_),
     )
-    for progress in train(state, samples_of, training, streams, CPU):
+    for progress in train(state, samples_of, training, STREAMS, CPU):
         if progress.epoch_ended:
             ends.append(weights(state))
-            saved.append(state.to_bytes())
     assert [number for number in asked if number > 1] == [2, 3, 4]
     orders = {tuple(np.concatenate(rows[epoch::2][:1])) for epoch in range(0, len(rows), 2)}
     assert len(orders) == 4, "a later start has the order of an earlier one"
-    judged(monkeypatch, 0)
-    alone = settings(epochs=2, averaged_epochs=2, starts=1)
-    first = trained(alone, samples, streams)
-    assert same(ends[1], weights(first)), "the first start is not what it would be alone"
-    plain = start_training(settings(epochs=2), samples, streams, CPU, start=2)
+    alone = weights(trained(training.change(starts=1), samples))
+    assert same(ends[1], alone), "the first start is not what it would be alone"
+    plain = start_training(settings(), samples, STREAMS, CPU, start=2)
     plain.start = 2
-    for _ in train(plain, lambda _: samples, settings(epochs=2, starts=2), streams, CPU):
+    judged(monkeypatch, 0)
+    for _ in train(plain, lambda _: samples, settings(starts=2), STREAMS, CPU):
         pass
     expected = [(one + two) / 2 for one, two in zip(ends[2], weights(plain), strict=True)]
     assert all(map(torch.allclose, weights(state), expected)), "weights of both starts are averaged"
-    for kept, checkpoint in enumerate(saved):
-        judged(monkeypatch, *(7, 0)[(kept + 1) // 2 :])
-        assert same(weights(trained(training, samples, streams, saved=checkpoint)), weights(state))
 
 
 @pytest.mark.parametrize(("wrong", "best"), [((2, 5, 3), 1), ((5, 3, 3), 2), ((5, 4, 1), 3)])
 def test_the_first_start_with_the_fewest_wrong_combinations_is_kept(monkeypatch, wrong, best):
-    samples, streams, training = some_samples(1), Streams(0, 1), settings(epochs=1, starts=3)
+    samples, training = some_samples(1), settings(epochs=1, starts=3)
     judged(monkeypatch, *wrong)
     ends, losses, saved = [], [], []
-    state = start_training(training, samples, streams, CPU)
-    for progress in train(state, lambda _: samples, training, streams, CPU):
-        if progress.epoch_ended:
-            ends.append(weights(state))
-            losses.append([*state.losses])
-            saved.append(state.to_bytes())
+
+    def keep(state):
+        ends.append(weights(state))
+        losses.append([*state.losses])
+        saved.append(state.to_bytes())
+
+    state = trained(training, samples, each_epoch=keep)
     assert (state.start, state.wrong) == (3, min(wrong))
     assert not any(same(one, other) for one, other in pairwise(ends)), "a curve of two networks"
     assert state.losses == losses[best - 1]
     assert same(weights(state), ends[best - 1])
     for kept, checkpoint in enumerate(saved, start=1):
         judged(monkeypatch, *wrong[kept:])
-        resumed = trained(training, samples, streams, saved=checkpoint)
+        resumed = trained(training, samples, saved=checkpoint)
         assert same(weights(resumed), weights(state))
         assert (resumed.losses, resumed.start) == (state.losses, 3)
 
@@ -333,80 +280,77 @@ def test_a_combination_is_wrong_if_the_median_answer_to_its_samples_is(monkeypat
     assert len(asked[0]) == 100 * MEDIAN_OF
 
 
+class FindsRules(torch.nn.Linear):
+    """Its weight says by which rule it answers: 0 at first, 10 is the simplest, others refitted."""
+
+    def __init__(self, doubtful, *, has_simple):
+        super().__init__(1, 1)
+        self.doubtful, self.has_simple = doubtful, has_simple
+        self.refit_rule(0)
+
+    def refit_rule(self, number):
+        self.weight.data.fill_(number)
+        self.is_doubtful = number in self.doubtful
+
+    def take_simplest_rule(self):
+        if self.has_simple:
+            self.refit_rule(10)
+        return self.has_simple
+
+
 @pytest.mark.parametrize(
-    ("wrong", "looks", "kept"), [((0,), 0, 0), ((4, 2, 3, 0), 3, 3), ((3, *(5, 1, 4) * 2), 6, 2)]
+    ("wrong", "doubtful", "has_simple", "kept"),
+    [
+        ((0,), (), False, 0),
+        ((4, 2, 3, 0), (), False, 3),
+        ((3, *(5, 1, 4) * 2), (), False, 2),  # of equals the first, and six trials at most
+        ((0, 0, 0), (0, 1), False, 2),  # a rule in doubt, though all that was seen comes out right
+        ((0, 2, 0), (0,), False, 2),
+        ((0,) * 7, range(7), False, 0),
+        ((1, 0, 0), (1,), False, 2),
+        ((0, 0), (), True, 10),  # the simplest, unless more comes out wrong by it
+        ((2, 0), (), True, 10),
+        ((5, 1, *(1,) * 6), (), True, 10),
+        ((0, 1), (), True, 0),
+        ((2, 3, *(2,) * 6), (), True, 0),
+    ],
 )
-def test_before_another_start_a_network_looks_for_a_better_way_to_answer(
-    monkeypatch, wrong, looks, kept
+def test_before_another_start_the_rule_with_the_fewest_wrong_combinations_is_kept(
+    monkeypatch, wrong, doubtful, has_simple, kept
 ):
-    model = RescaledOutput(torch.nn.Linear(1, 1))
-    asked = []
-
-    def refit_rule(number):
-        asked.append(number)
-        model.network.weight.data.fill_(number)
-
-    model.network.weight.data.fill_(0)
-    model.network.refit_rule = refit_rule
-    judged(monkeypatch, *wrong)
+    model = RescaledOutput(FindsRules(doubtful, has_simple=has_simple))
+    verdicts = judged(monkeypatch, *wrong)
     assert fewest_wrong(model, None, CPU) == min(wrong)
-    assert asked == [*range(1, looks + 1)]
     assert model.network.weight.item() == kept
+    assert not [*verdicts]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "doubtful", "kept"),
-    [
-        ((0, 0, 0), (True, True, False), 2),
-        ((0, 2, 0), (True, False, False), 2),
-        ((0, *(0,) * 6), (True,) * 7, 0),
-        ((1, 0, 0), (False, True, False), 2),
-    ],
-)
-def test_a_rule_in_doubt_is_looked_for_again_though_all_that_was_seen_comes_out_right(
-    monkeypatch, wrong, doubtful, kept
-):
-    model = RescaledOutput(torch.nn.Linear(1, 1))
+class TrainsItself(torch.nn.Sequential):
+    """What a network may offer beside its answers."""
 
-    def refit_rule(number):
-        model.network.weight.data.fill_(number)
-        model.network.is_doubtful = doubtful[number]
+    def __init__(self):
+        super().__init__(torch.nn.Flatten(), torch.nn.Linear(28 * 56, 1))
+        self.asked, self.ended = [], []
 
-    model.network.weight.data.fill_(0)
-    model.network.is_doubtful, model.network.refit_rule = doubtful[0], refit_rule
-    judged(monkeypatch, *wrong)
-    assert fewest_wrong(model, None, CPU) == 0
-    assert model.network.weight.item() == kept
+    def own_loss(self, pictures, answers, *, squared):
+        self.asked.append((answers, squared))
+        predictions = self(pictures).flatten()
+        return (predictions - answers).abs().mean(), predictions
+
+    def end_epoch(self, *, is_last):
+        self.ended.append(is_last)
 
 
-@pytest.mark.parametrize(
-    ("is_exact", "wrong", "kept", "fewest"),
-    [
-        (True, (0, 0), 7, 0),
-        (True, (2, 0), 7, 0),
-        (True, (5, 1), 7, 1),
-        (True, (0, 1), 0, 0),
-        (True, (2, 3), 0, 2),
-        (False, (0,), 0, 0),
-    ],
-)
-def test_the_simplest_rule_counts_unless_more_of_what_was_seen_comes_out_wrong_by_it(
-    monkeypatch, is_exact, wrong, kept, fewest
-):
-    model = RescaledOutput(torch.nn.Linear(1, 1))
-    model.network.weight.data.fill_(0)
-
-    def take_simplest_rule():
-        if is_exact:
-            model.network.weight.data.fill_(7)
-        return is_exact
-
-    model.network.take_simplest_rule = take_simplest_rule
-    judged(monkeypatch, *wrong)
-    assert fewest_wrong(model, None, CPU) == fewest
-    assert model.network.weight.item() == kept
-
-
-def test_a_network_that_cannot_look_again_is_only_judged(monkeypatch):
-    judged(monkeypatch, 5)
-    assert fewest_wrong(RescaledOutput(torch.nn.Linear(1, 1)), None, CPU) == 5
+def test_a_network_may_have_a_loss_and_an_end_of_epoch_of_its_own():
+    samples, training = some_samples(1), settings(epochs=2, batch_size=100)
+    state = start_training(training, samples, STREAMS, CPU)
+    state.model.network = network = TrainsItself()
+    state.optimizer = make_optimizer("sgd", network.parameters(), 1e-3)
+    for _ in train(state, lambda _: samples, training, STREAMS, CPU):
+        pass
+    assert network.ended == [False, True]
+    answers, squared = network.asked[0]
+    assert squared
+    assert answers.mean().item() == pytest.approx(0, abs=1e-5)
+    assert answers.std(correction=0).item() == pytest.approx(1, abs=1e-5)
+    assert state.losses[0] < 100  # of answers in their own scale, whose variance is 16.5

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -5,15 +7,17 @@ import pytest
 import torch
 from torch import nn
 
-from unseen.training.optimizers import OPTIMIZERS, SCHEDULES, adadelta, constant, one_cycle
+from unseen.training.optimizers import STEPS, make_optimizer, orthogonal
+from unseen.training.recipe import OPTIMIZERS
+from unseen.training.schedules import SCHEDULES, constant, one_cycle
 
 
 def test_adadelta_takes_zeilers_steps():
     """Zeiler 2012, algorithm 1, with rho 0.95, epsilon 1e-8 and Keras's learning rate of 1."""
     rho, epsilon = 0.95, 1e-8
     value, squares, deltas = np.float64(3.0), 0.0, 0.0
-    parameter = torch.nn.Parameter(torch.tensor(3.0, dtype=torch.float64))
-    optimizer = adadelta([parameter], 1.0)
+    parameter = nn.Parameter(torch.tensor(3.0, dtype=torch.float64))
+    optimizer = make_optimizer("adadelta", [parameter], 1.0)
     for _ in range(20):
         gradient = 2 * value - 1
         squares = rho * squares + (1 - rho) * gradient**2
@@ -26,15 +30,42 @@ def test_adadelta_takes_zeilers_steps():
         assert parameter.item() == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_settings_name_every_optimizer():
+    assert {*OPTIMIZERS} == {*STEPS}
+
+
+@pytest.mark.parametrize("name", STEPS)
 def test_every_optimizer_goes_down(name):
-    parameter = torch.nn.Parameter(torch.tensor(1.0))
-    optimizer = OPTIMIZERS[name]([parameter], 0.1)
+    parameter = nn.Parameter(torch.tensor(1.0))
+    optimizer = make_optimizer(name, [parameter], 0.1)
     for _ in range(10):
         optimizer.zero_grad()
         (parameter**2).backward()
         optimizer.step()
     assert parameter.item() ** 2 < 1
+
+
+def test_torchs_schedulers_and_parameter_groups_fit():
+    slow, fast = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(2))
+    optimizer = make_optimizer("sgd", [{"params": [slow], "lr": 0.1}, {"params": [fast]}], 1.0)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+    for parameter in (slow, fast):
+        parameter.grad = torch.ones(2)
+    optimizer.step()
+    scheduler.step()
+    assert torch.allclose(10 * slow, fast)
+    assert [group["lr"] for group in optimizer.param_groups] == [0.05, 0.5]
+
+
+def test_an_optimizer_does_not_import_torchs_compiler():
+    used = (
+        "import sys, torch\n"
+        "from unseen.training.optimizers import make_optimizer\n"
+        "optimizer = make_optimizer('muon', [torch.nn.Parameter(torch.ones(2))], 0.1)\n"
+        "optimizer.step(), optimizer.zero_grad(), optimizer.load_state_dict(optimizer.state_dict())"
+        "\nassert 'torch._dynamo' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", used], check=True)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -44,16 +75,13 @@ def test_every_schedule_stays_between_nothing_and_all(name):
     assert max(rates) == pytest.approx(1)
 
 
-def test_the_papers_rate_never_decays():
-    assert {constant(step / 10) for step in range(11)} == {1.0}
-
-
-def test_one_cycle_rises_and_then_falls_to_nothing():
+def test_one_cycle_rises_and_then_falls_to_zero_and_the_papers_rate_stays():
     rates = [one_cycle(step / 100) for step in range(101)]
     peak = rates.index(max(rates))
     assert rates[: peak + 1] == sorted(rates[: peak + 1])
     assert rates[peak:] == sorted(rates[peak:], reverse=True)
     assert rates[-1] == pytest.approx(0)
+    assert {constant(step / 10) for step in range(11)} == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -64,13 +92,34 @@ def test_one_cycle_rises_and_then_falls_to_nothing():
     ],
 )
 def test_steps_are_those_of_torch(name, torchs):
-    """Written anew only because making one of torch's loads its compiler, which takes seconds."""
     generator = torch.Generator().manual_seed(3)
     ours, theirs = (nn.Parameter(torch.arange(12.0).view(3, 4)) for _ in range(2))
-    optimizers = OPTIMIZERS[name]([ours], 0.01), torchs([theirs], lr=0.01)
+    optimizers = make_optimizer(name, [ours], 0.01), torchs([theirs], lr=0.01)
     for _ in range(30):
         ours.grad = torch.randn(3, 4, generator=generator)
         theirs.grad = ours.grad.clone()
         for optimizer in optimizers:
             optimizer.step()
     torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(8, 25), (64, 32), (16, 16)])
+def test_muon_pulls_singular_values_to_about_one(shape):
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    near = orthogonal(matrix)
+    values = torch.linalg.svdvals(near)
+    assert 0.3 < values.min() <= values.max() < 1.3
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    assert torch.linalg.svdvals(near - left @ right).max() < 0.75
+
+
+def test_in_muon_matrices_take_orthogonal_steps_and_the_rest_take_adams():
+    kernel = nn.Parameter(torch.zeros(4, 2, 3, 3))
+    bias, read_out = nn.Parameter(torch.zeros(4)), nn.Parameter(torch.zeros(1, 4))
+    optimizer = make_optimizer("muon", [kernel, bias, read_out], 0.5)
+    for parameter in (kernel, bias, read_out):
+        parameter.grad = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+    optimizer.step()
+    assert torch.linalg.svdvals(kernel.detach().flatten(1) / 0.5).min() > 0.3
+    for parameter in (bias, read_out):  # Adam's first step is as long as its rate, everywhere
+        assert torch.allclose(parameter, -0.05 * parameter.grad.sign(), atol=1e-4)

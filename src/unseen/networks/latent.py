@@ -1,6 +1,6 @@
 """A network with symbols of its own: it reads them, looks up what they make, and finds the rule.
 
-Nothing tells it what a digit is, how many there are or what is asked. For every place it gives
+It is not told what a digit is, how many there are or what is asked. For every position it gives
 probabilities to the symbols of an alphabet; a table has an answer for every combination of them,
 and both are trained to make the answers of the pictures likely. The table can only be right where
 combinations were seen. So at the end of every epoch a rule is fitted to what was seen
@@ -16,15 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unseen.networks.rules import (
-    ONCE_MORE,
-    QUICK,
-    SIMPLEST,
-    SUMS_ONLY,
-    THOROUGH,
-    FoundRule,
-    find_rule,
-)
+from unseen.networks.modules import panels
+from unseen.networks.rules import LONG, REFIT, SHORT, SUMS, SYMMETRIC_SUMS, FoundRule, find_rule
 
 # The table, its width and the places are few numbers that have far to go; their optimiser takes
 # steps that suit weights. Scaled so, they take steps this many times as long.
@@ -32,8 +25,8 @@ GAIN = 5.0
 BALANCE = 1.0  # weight of the entropy of the symbols' use, so that none is forgotten early
 MEMORY = 0.995  # of the running count of combinations, from batch to batch
 LEAST_WIDTH = 0.02  # of the errors around the table, in spreads of the answers
-# The optimiser's steps fade before the widths of a network that has to find its places are narrow
-# enough for a place that says little of the answer. So these follow the errors, a step at a time.
+# The optimiser's steps fade before the widths of a network that has to find its symbols are narrow
+# enough for a position with little part in the answer. So they follow the errors, step by step.
 NARROWING = 0.002  # of a width, at most, in each step
 SETTLED_WIDTH = 0.3  # below which a table is taken for settled
 DOUBTFUL = 0.1  # share of the usual count at which an entry of the table counts half
@@ -42,16 +35,16 @@ DOUBTFUL = 0.1  # share of the usual count at which an entry of the table counts
 class LatentSymbols(nn.Module):
     """An encoder of symbols, a table of what they make, and the rule that the table follows.
 
-    The encoder turns a picture into the symbols' logits at a number of views along it. Where it is
-    shown panels, each has one view. Where it is shown the whole strip, the network has to find out
-    where the symbols stand: each place is a mixture of views, learnt like everything else. It is
-    drawn to views where the encoder is sure what it sees, and away from those of other places.
+    The encoder turns a picture into the symbols' logits at a number of views along it. In a network
+    that is given panels, each has one view. One that is given the whole strip has to find out where
+    the symbols stand: each position attends to a mixture of views (`places`), learnt like
+    everything else. It is drawn to views where the encoder is sure, and away from those of others.
     """
 
     counts: Tensor
     rule: Tensor
     is_explained: Tensor
-    is_doubtful = False  # of the rule found last, not saved: whether it goes beyond seen answers
+    is_doubtful = False  # whether the rule found last extrapolates; not saved
 
     def __init__(
         self, length: int, encoder: nn.Module, views: int | None, *, alphabet: int
@@ -61,11 +54,11 @@ class LatentSymbols(nn.Module):
         self.places = None if views is None else nn.Parameter(_reading_order(length, views) / GAIN)
         shape = [self.alphabet] * length
         table = 0.5 * torch.randn(shape)
-        for place in range(length):
+        for position in range(length):
             values = 0.7 * torch.randn(self.alphabet)
-            table += values.view([-1 if axis == place else 1 for axis in range(length)])
+            table += values.view([-1 if axis == position else 1 for axis in range(length)])
         self.table = nn.Parameter(table.flatten() / GAIN)
-        # of the second table: each place weights the values, which all places share
+        # of the second table: each position weights the values, which all positions share
         self.values = nn.Parameter(0.7 * torch.randn(self.alphabet) / GAIN)
         self.weights = nn.Parameter(torch.randn(length) / GAIN)
         self.log_widths = nn.Parameter(torch.zeros(2), requires_grad=views is None)
@@ -74,10 +67,11 @@ class LatentSymbols(nn.Module):
         self.register_buffer("is_explained", torch.zeros(()))
 
     def forward(self, pictures: Tensor) -> Tensor:
-        likeliest = self._combinations(self._symbols(pictures)).argmax(dim=1)
+        symbols = self._at_positions(self._views(pictures))
+        likeliest = self._combinations(symbols).argmax(dim=1)
         return self._answers().flatten()[likeliest].unsqueeze(1)  # (n, 1)
 
-    def likelihood_loss(
+    def own_loss(
         self, pictures: Tensor, answers: Tensor, *, squared: bool
     ) -> tuple[Tensor, Tensor]:
         """Minus the mean log likelihood of the answers, and the answers of the likeliest symbols.
@@ -86,7 +80,7 @@ class LatentSymbols(nn.Module):
         Errors around entries are Gaussian with `squared`, else with tails as of Huber's loss.
         """
         views = self._views(pictures)
-        symbols = self._in_places(views)  # (n, length, alphabet), log probabilities
+        symbols = self._at_positions(views)  # (n, length, alphabet), log probabilities
         combinations = self._combinations(symbols)
         tables = torch.stack([GAIN * self.table, self._sums()])  # (2, alphabet ** length)
         widths = self._widths()
@@ -117,53 +111,52 @@ class LatentSymbols(nn.Module):
 
     def end_epoch(self, *, is_last: bool) -> None:
         """Find the rule that the table follows where combinations were seen."""
-        effort = SUMS_ONLY  # of a table that is still in motion, nothing else can be said
+        search = SUMS  # a table that still changes much supports nothing else
         if self._widths()[0] < SETTLED_WIDTH:
-            effort = THOROUGH if is_last else QUICK
+            search = LONG if is_last else SHORT
         # an encoder of the whole strip may read other symbols on its left than on its right
-        found = self._find_rule(effort, by_place=self.places is not None)
-        self._take_on(found, is_explained=found.explains)
+        found = self._find_rule(search, by_position=self.places is not None)
+        self._set_rule(found, is_explained=found.explains)
         if self.places is not None and not is_last:
-            # A place that begins to read a symbol as another place does meets entries that nothing
-            # has filled in. Far from their answers they are unlikely, and so are not moved. The
-            # nearest rule may be wrong about them, but not more than what they began with.
-            table = (GAIN * self.table).detach().view_as(self.rule)
-            filled_in = torch.lerp(self.rule, table, self._certainty())
-            self.table.detach().copy_(filled_in.flatten() / GAIN)
+            # A position that begins to read a symbol as another position does meets entries that
+            # nothing has filled in. Far from their answers they are unlikely, and so do not move.
+            # The nearest rule may be wrong about them, but not more than what they began with.
+            self.table.detach().copy_(self._mixed().detach().flatten() / GAIN)
 
     def take_simplest_rule(self) -> bool:
-        """Let the simplest rule answer alone, if it is exact but for some entries; whether it is.
+        """Answer by the simplest rule alone, if it is exact but for some entries.
 
         With few seen combinations, less simple rules explain the same, including wrong entries.
         """
-        found = self._find_rule(SIMPLEST, by_place=False)
+        found = self._find_rule(SYMMETRIC_SUMS, by_position=False)
         if found.is_exact:
-            self._take_on(found, is_explained=True)
+            self._set_rule(found, is_explained=True)
         return found.is_exact
 
     def refit_rule(self, number: int) -> None:
-        """Look for a rule from other random starts, and let it answer alone.
+        """Find a rule from other random starts, and answer by it alone.
 
         It may be right where the table is not: an entry that is far from its answer hardly moves.
         """
-        # every second look takes values that may differ between places
-        by_place = self.places is not None and number % 2 == 0
-        self._take_on(self._find_rule(ONCE_MORE, by_place=by_place, seed=number), is_explained=True)
+        # every second one has values that may differ between positions
+        by_position = self.places is not None and number % 2 == 0
+        found = self._find_rule(REFIT, by_position=by_position, seed=number)
+        self._set_rule(found, is_explained=True)
 
-    def _find_rule(self, effort: int, *, by_place: bool, seed: int = 0) -> FoundRule:
+    def _find_rule(self, search: int, *, by_position: bool, seed: int = 0) -> FoundRule:
         """The rule that the table follows where combinations were seen."""
         return find_rule(
             (GAIN * self.table).detach().view_as(self.counts).float().cpu(),
             (self.counts * self._certainty()).cpu(),
-            effort,
-            by_place=by_place,
+            search,
+            by_position=by_position,
             seed=seed,
         )
 
-    def _take_on(self, found: FoundRule, *, is_explained: bool) -> None:
+    def _set_rule(self, found: FoundRule, *, is_explained: bool) -> None:
         """Answer by a rule: alone if the table is explained, else where nothing was filled in."""
         self.rule.copy_(found.table)
-        self.is_doubtful = found.goes_beyond
+        self.is_doubtful = found.extrapolates
         self.is_explained.fill_(is_explained)
 
     def _widths(self) -> Tensor:
@@ -175,60 +168,53 @@ class LatentSymbols(nn.Module):
         values = GAIN * GAIN * torch.outer(self.weights, self.values)
         return self._combinations(values.unsqueeze(0)).squeeze(0)
 
-    def _symbols(self, pictures: Tensor) -> Tensor:
-        """Log probabilities of the symbols in each place: (n, length, alphabet)."""
-        return self._in_places(self._views(pictures))
-
     def _views(self, pictures: Tensor) -> Tensor:
         """Log probabilities of the symbols at each view: (n, views, alphabet)."""
-        count, _, height, width = pictures.shape
         if self.places is None:
-            side = width // self.length
-            panels = pictures.view(count, height, self.length, side).transpose(1, 2)
-            logits: Tensor = self.encoder(panels.reshape(-1, 1, height, side))
-            return logits.float().view(count, self.length, self.alphabet).log_softmax(dim=-1)
+            logits: Tensor = self.encoder(panels(pictures, self.length)).float()
+            return logits.view(-1, self.length, self.alphabet).log_softmax(dim=-1)
         maps: Tensor = self.encoder(pictures)
         return maps.float().flatten(2).transpose(1, 2).log_softmax(dim=-1)
 
-    def _in_places(self, views: Tensor) -> Tensor:
-        """The symbols of the places, from those at the views that they look at."""
+    def _at_positions(self, views: Tensor) -> Tensor:
+        """Log probabilities of the symbols in each position: (n, length, alphabet)."""
         if self.places is None:
             return views
         # (n, 1, views, alphabet) + (length, views, 1)
-        places = self.attention_logits().log_softmax(dim=-1)
-        return torch.logsumexp(views.unsqueeze(1) + places.unsqueeze(-1), dim=2)
+        attention = self.attention_logits().log_softmax(dim=-1)
+        return torch.logsumexp(views.unsqueeze(1) + attention.unsqueeze(-1), dim=2)
 
     def placement_penalty(self, views: Tensor) -> Tensor:
-        """How much places look at views that are unsure, or that other places look at.
+        """How much positions attend to views that are unsure, or that other positions attend to.
 
-        Where one place says most of the answer, all would look there first; and where a symbol is
-        cut off, an encoder learns to read it in another way than elsewhere.
+        Where one position decides most of the answer, all would attend to it first; and where a
+        symbol is cut off, an encoder learns to read it in another way than elsewhere.
         """
-        places, views = self.attention_logits().softmax(dim=-1), views.detach()
+        attention, views = self.attention_logits().softmax(dim=-1), views.detach()
         doubt = -(views.exp() * views).sum(dim=-1).mean(dim=0)  # (views,) entropies
-        return (places @ doubt).sum() + torch.triu(places @ places.T, diagonal=1).sum()
+        return (attention @ doubt).sum() + torch.triu(attention @ attention.T, diagonal=1).sum()
 
     def attention_logits(self) -> Tensor:
-        """How much each place looks at each view, as logits: (length, views)."""
+        """How much each position attends to each view, as logits: (length, views)."""
         assert self.places is not None
         return (GAIN * self.places).view(self.length, -1)
 
     def _combinations(self, symbols: Tensor) -> Tensor:
         """Log probabilities of all combinations of symbols: (n, alphabet ** length)."""
         combinations = symbols[:, 0]
-        for place in range(1, self.length):
-            combinations = (combinations.unsqueeze(2) + symbols[:, place].unsqueeze(1)).flatten(1)
+        for position in range(1, self.length):
+            each = symbols[:, position].unsqueeze(1)
+            combinations = (combinations.unsqueeze(2) + each).flatten(1)
         return combinations
 
     def _answers(self) -> Tensor:
-        """What each combination makes: by the rule if it explains what was seen.
-
-        Else by the table where it was filled in, and by the rule elsewhere.
-        """
-        filled_in = (GAIN * self.table).view_as(self.rule)
-        mixed = torch.lerp(self.rule, filled_in, self._certainty())
+        """What each combination makes: by the rule if it explains what was seen."""
         # no `if`, so that networks can be exported
-        return torch.where(self.is_explained.bool(), self.rule, mixed)
+        return torch.where(self.is_explained.bool(), self.rule, self._mixed())
+
+    def _mixed(self) -> Tensor:
+        """The table where it was filled in, and the rule elsewhere."""
+        return torch.lerp(self.rule, (GAIN * self.table).view_as(self.rule), self._certainty())
 
     def _certainty(self) -> Tensor:
         """From 0 to 1, whether an entry of the table rests on pictures or on misread ones."""
@@ -238,10 +224,10 @@ class LatentSymbols(nn.Module):
 
 
 def _reading_order(length: int, views: int) -> Tensor:
-    """Where places begin to look: all along the strip, the first rather at its left end.
+    """Attention logits to begin with: all along the strip, the first position's rather to its left.
 
-    Without an order, places may settle on mixtures of the same views; with a sharp one at random,
-    where a symbol is cut off.
+    Without an order, positions may settle on mixtures of the same views; with a sharp one at
+    random, where a symbol is cut off.
     """
-    along, places = torch.linspace(0, 1, views), torch.linspace(0, 1, length)
-    return (-(along - places.unsqueeze(1)).abs()).flatten()
+    along, positions = torch.linspace(0, 1, views), torch.linspace(0, 1, length)
+    return (-(along - positions.unsqueeze(1)).abs()).flatten()

@@ -1,9 +1,47 @@
-"""Pieces of networks that need torch to be defined."""
+"""Pieces that networks are made of, and what a network may offer beside its answers."""
 
-from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from unseen.errors import UnseenError
+
+nn = torch.nn  # builders, which import torch when they are called, take it from here
+Layers = tuple[tuple[int, int, int], ...]  # convolutions: channels, side of the kernel, stride
+
+
+@runtime_checkable
+class OwnLoss(Protocol):
+    """A network that is trained by a loss of its own instead of a registered one."""
+
+    def own_loss(
+        self, pictures: Tensor, answers: Tensor, *, squared: bool
+    ) -> tuple[Tensor, Tensor]:
+        """The loss of a batch, and the network's answers (n,), both of scaled answers (n,).
+
+        `squared` says that the setting `loss` is mse.
+        """
+
+
+@runtime_checkable
+class EndsEpochs(Protocol):
+    """A network that does something of its own after each epoch."""
+
+    def end_epoch(self, *, is_last: bool) -> None: ...
+
+
+@runtime_checkable
+class HasRules(Protocol):
+    """A network that answers by a rule, and can look for other rules after training."""
+
+    is_doubtful: bool  # whether the rule may be wrong about combinations that were not seen
+
+    def take_simplest_rule(self) -> bool:
+        """Answer by the simplest rule if that fits; returns whether it does."""
+
+    def refit_rule(self, number: int) -> None:
+        """Answer by a rule that is found from other random numbers, by the number of the trial."""
 
 
 class RescaledOutput(nn.Module):
@@ -28,41 +66,10 @@ class RescaledOutput(nn.Module):
             raise ValueError(f"{count} pictures got {outputs.numel()} answers")
         return self.mean + self.spread * outputs.flatten().float()
 
-    def likelihood_loss(
-        self, pictures: Tensor, answers: Tensor, *, squared: bool
-    ) -> tuple[Tensor, Tensor]:
-        """The loss of a network that gives probabilities, and its answers in their own scale."""
-        scaled = (answers - self.mean) / self.spread
-        loss_of: Callable[..., tuple[Tensor, Tensor]] = self.network.likelihood_loss  # type: ignore[assignment]
-        loss, outputs = loss_of(pictures, scaled, squared=squared)
-        return loss, self.mean + self.spread * outputs
-
-    def end_epoch(self, *, is_last: bool) -> None:
-        """Tell a network that wants to know that an epoch is over."""
-        if callable(end_epoch := getattr(self.network, "end_epoch", None)):
-            end_epoch(is_last=is_last)
-
-    def take_simplest_rule(self) -> bool:
-        """Have a network that can do so answer by the simplest rule; whether it does."""
-        take = getattr(self.network, "take_simplest_rule", None)
-        return callable(take) and bool(take())
-
-    def refit_rule(self, number: int) -> bool:
-        """Have a network that can do so answer in another way; whether it can."""
-        if callable(refit_rule := getattr(self.network, "refit_rule", None)):
-            refit_rule(number)
-            return True
-        return False
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether a network doubts what it answers to combinations that it has not seen."""
-        return bool(getattr(self.network, "is_doubtful", False))
-
 
 def laid_out_for_speed(model: RescaledOutput) -> RescaledOutput:
     """The model with channels last: convolutions and pooling on a CPU take half the time."""
-    # kernels of volumes, in a network of one's own, cannot lie so
+    # kernels of volumes, in a user's network, have no such layout
     if all(weights.ndim != 5 for weights in (*model.parameters(), *model.buffers())):
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     return model
@@ -74,6 +81,56 @@ def saved_weights(model: nn.Module) -> dict[str, Tensor]:
         name: tensor.detach().clone(memory_format=torch.contiguous_format)
         for name, tensor in model.state_dict().items()
     }
+
+
+def keras_start(*layers: nn.Module) -> nn.Sequential:
+    """The layers with Keras's defaults, Glorot-uniform weights and zero biases; not torch's."""
+    model = nn.Sequential(*layers)
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return model
+
+
+def convolutions(layers: Layers) -> list[nn.Module]:
+    """Rectified convolutions, the first of one channel."""
+    channels = [1, *(layer[0] for layer in layers)]
+    return [
+        part
+        for before, (after, kernel, stride) in zip(channels, layers, strict=False)
+        for part in (nn.Conv2d(before, after, kernel, stride), nn.ReLU())
+    ]
+
+
+def size_after(layers: Layers, height: int, width: int) -> tuple[int, int]:
+    """Rows and columns that are left of a picture after some convolutions."""
+    least = 1
+    for _, kernel, stride in reversed(layers):
+        least = (least - 1) * stride + kernel
+    refuse_small_pictures(height, width, least)
+    for _, kernel, stride in layers:
+        height, width = (height - kernel) // stride + 1, (width - kernel) // stride + 1
+    return height, width
+
+
+def refuse_small_pictures(height: int, width: int, least: int) -> None:
+    if min(height, width) < least:
+        raise UnseenError(
+            f"this network needs pictures of at least {least} × {least} pixels; "
+            f"these are {height} × {width}"
+        )
+
+
+def symbol_encoder(height: int, width: int, codes: int, layers: Layers) -> nn.Sequential:
+    """From the picture of one symbol to some numbers that say which it is."""
+    rows, columns = size_after(layers, height, width)
+    return keras_start(
+        *convolutions(layers),
+        *(nn.Flatten(), nn.Linear(layers[-1][0] * rows * columns, 128), nn.ReLU()),
+        Fp32Linear(128, codes),
+    )
 
 
 class Fp32Linear(nn.Linear):
@@ -91,7 +148,7 @@ class Fp32Linear(nn.Linear):
 
 
 class FlattenLast(nn.Module):
-    """Flatten a map place by place, channels last, as Keras does: no copy where they lie so."""
+    """Flatten maps channels last, as Keras does: no copy where they are laid out so."""
 
     def forward(self, maps: Tensor) -> Tensor:
         return maps.permute(0, 2, 3, 1).flatten(1)  # (n, c, h, w) -> (n, h · w · c)
@@ -103,9 +160,7 @@ class Dropout(nn.Module):
     def __init__(self, share: float) -> None:
         super().__init__()
         self.share = share
-        self.threshold = round(256 * share)
-        if self.threshold != 256 * share:
-            raise ValueError(f"a byte cannot tell {share} apart; take a multiple of 1/256")
+        self.threshold = round(256 * share)  # shares are multiples of 1/256
 
     def forward(self, values: Tensor) -> Tensor:
         if not self.training:
@@ -118,6 +173,14 @@ class Dropout(nn.Module):
 
     def extra_repr(self) -> str:
         return f"{self.share}"
+
+
+def panels(pictures: Tensor, length: int) -> Tensor:
+    """Each symbol of the pictures by itself: (n, 1, height, width) -> (n · length, 1, …)."""
+    count, _, height, width = pictures.shape
+    side = width // length
+    symbols = pictures.view(count, height, length, side).transpose(1, 2)
+    return symbols.reshape(-1, 1, height, side)
 
 
 class Towers(nn.Module):
@@ -140,14 +203,11 @@ class Towers(nn.Module):
         self.products = Fp32Linear(products, 1, bias=False)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        count, _, height, width = pictures.shape
-        side = width // self.length
-        panels = pictures.view(count, height, self.length, side).transpose(1, 2)
-        codes = self.encoder(panels.reshape(-1, 1, height, side)).tanh()
-        values = self.values(codes).view(count, self.length, -1)  # (n, length, values)
+        codes = self.encoder(panels(pictures, self.length)).tanh()
+        values = self.values(codes).view(pictures.shape[0], self.length, -1)  # (n, length, values)
         product = torch.ones((), device=pictures.device)
-        for place, factor in enumerate(self.factors):
-            product = product * factor(values[:, place])
+        for position, factor in enumerate(self.factors):
+            product = product * factor(values[:, position])
         added: Tensor = self.linear(values.flatten(1)) + self.products(product)
         return added  # (n, 1)
 

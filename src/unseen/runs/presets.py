@@ -153,7 +153,7 @@ PRESETS: dict[str, Preset] = {
     "best-blind": Preset(best_blind, "the same, not told where the symbols stand", 220),
     "mean": Preset(lambda: baseline("mean"), "baseline: always the mean answer", 1),
     "nearest": Preset(
-        lambda: baseline("nearest"), "baseline: what a memory of training pictures can do", 10
+        lambda: baseline("nearest"), "baseline: what a memory of training pictures can do", 25
     ),
     "oracle": Preset(
         lambda: baseline("oracle"),

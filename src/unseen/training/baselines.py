@@ -1,4 +1,9 @@
-"""Baselines: answers that need no composition, or that are told what a network has to find out."""
+"""Baselines: answers that need no composition, or that are told what a network has to find out.
+
+Each is fitted by a generator that yields the share of its work that is done, and returns a way to
+answer. It takes a fold's training samples, the table of all combinations, the fold's streams, and
+a file that all folds of a run have in common, if there is one.
+"""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -10,19 +15,14 @@ from numpy.typing import NDArray
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples
 
-Predictor = Callable[[Samples], NDArray[np.float32]]
-# yields the share of its work that is done
-Fitting = Generator[float, None, Predictor]
+Fitting = Generator[float, None, Callable[[Samples], NDArray[np.float32]]]
 
 MOST_REMEMBERED = 90_000  # more would need hours
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """From a fold's training samples, and the table of all combinations, to a way to answer.
-
-    The last argument of `fit` is a file that all folds of a run have in common, if there is one.
-    """
+    """A way to answer that is not trained as networks are."""
 
     fit: Callable[[Samples, Combinations, Streams, Path | None], Fitting]
     about: str
@@ -55,11 +55,9 @@ def oracle(seen: Samples, table: Combinations, streams: Streams, shared: Path | 
 
 
 BASELINES: dict[str, Baseline] = {
-    "mean": Baseline(mean, about="always the mean answer"),
+    "mean": Baseline(mean, "always the mean answer"),
     "nearest": Baseline(
-        nearest,
-        about="the answer of the nearest training picture, by pixels",
-        is_slow=True,
+        nearest, "the answer of the nearest training picture, by pixels", is_slow=True
     ),
-    "oracle": Baseline(oracle, about="told every symbol's label, then exact arithmetic"),
+    "oracle": Baseline(oracle, "told every symbol's label, then exact arithmetic"),
 }

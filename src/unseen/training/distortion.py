@@ -1,4 +1,4 @@
-"""Small random distortions of single symbols, as if somebody else had written them."""
+"""Small random distortions of single symbols, as if another hand had written them."""
 
 import math
 from functools import cache
@@ -23,16 +23,16 @@ def distort(symbols: Tensor, strength: float) -> Tensor:
     down = [stretch[1] * sin, stretch[1] * (slant * sin + cos), shift[1]]
     maps = torch.stack([*across, *down], dim=1).view(count, 2, 3)
     bends = strength * BEND * torch.randn(count, 2, BENDS * BENDS)
-    places = torch.cat([maps, bends], dim=2) @ _grids(height, width)  # (n, 2, height · width)
-    grid = places.view(count, 2, height, width).permute(0, 2, 3, 1)
+    positions = torch.cat([maps, bends], dim=2) @ _grids(height, width)  # (n, 2, height · width)
+    grid = positions.view(count, 2, height, width).permute(0, 2, 3, 1)
     return functional.grid_sample(symbols, grid.to(symbols.device), align_corners=False)
 
 
 @cache
 def _grids(height: int, width: int) -> Tensor:
-    """What every pixel's place is made of: across, down, 1, and its share in each bend."""
-    places = ((torch.arange(side) + 0.5) * 2 / side - 1 for side in (height, width))
-    down, across = torch.meshgrid(*places, indexing="ij")
+    """What every pixel's position is made of: across, down, 1, and its share in each bend."""
+    coordinates = ((torch.arange(side) + 0.5) * 2 / side - 1 for side in (height, width))
+    down, across = torch.meshgrid(*coordinates, indexing="ij")
     affine = torch.stack([across, down, torch.ones(height, width)])
     bends = torch.eye(BENDS * BENDS).view(-1, 1, BENDS, BENDS)
     shares = functional.interpolate(bends, (height, width), mode="bilinear", align_corners=True)

@@ -4,7 +4,7 @@ import io
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,14 +16,21 @@ from torch.nn import functional
 
 from unseen.errors import CheckpointError
 from unseen.networks.models import find_network
-from unseen.networks.modules import RescaledOutput, laid_out_for_speed, saved_weights
-from unseen.networks.stepwise import Stepwise
+from unseen.networks.modules import (
+    EndsEpochs,
+    HasRules,
+    OwnLoss,
+    RescaledOutput,
+    laid_out_for_speed,
+    saved_weights,
+)
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, render_pictures, side_by_side
 from unseen.training.distortion import distort
 from unseen.training.evaluation import to_input, wrong_combinations
 from unseen.training.losses import LOSSES
-from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.training.optimizers import Optimizer, make_optimizer, set_learning_rate
+from unseen.training.schedules import SCHEDULES
 
 if TYPE_CHECKING:
     from unseen.training.recipe import Training
@@ -33,24 +40,24 @@ PARTS_PER_EPOCH = 20
 # Measure after so many parts: ten times an epoch in a short training, four times in a long one.
 PARTS_PER_MEASUREMENT, PARTS_PER_MEASUREMENT_IF_LONG, LONG_EPOCHS = 2, 5, 5
 
-# Looks for a rule once more, if seen combinations come out wrong or the rule is doubtful: 5 to 20 s
-# each, where another start takes half a minute to minutes.
-MORE_LOOKS = 6
+# How often a rule is refitted where seen combinations come out wrong or the rule is doubtful: 5 to
+# 20 s each, where another start takes half a minute to minutes.
+MOST_REFITS = 6
 
 
 @dataclass
 class TrainingState:
-    """A network on its way: all that has to be kept to go on later with the same bits.
+    """A network in training: all that has to be saved to go on later with the same bits.
 
-    No random state is among it: every epoch draws from a stream of its own.
+    It needs no random state: every epoch draws from its own stream.
     """
 
     model: RescaledOutput
-    optimizer: Stepwise
+    optimizer: Optimizer
     losses: list[float] = field(default_factory=list)  # of each finished epoch of this start
     seconds: float = 0.0  # spent so far
     weights_sum: dict[str, Tensor] = field(default_factory=dict)  # over the epochs to average
-    start: int = 1  # from which weights it began: the first, or others where that went wrong
+    start: int = 1  # the number of this training, each from other first weights
     # of the best start that is finished
     kept_weights: dict[str, Tensor] = field(default_factory=dict)
     kept_losses: list[float] = field(default_factory=list)
@@ -72,28 +79,14 @@ class TrainingState:
         """Go on from what was saved; a CheckpointError leaves the state half restored."""
         try:
             parts = torch.load(io.BytesIO(saved), weights_only=True)
-            self.model.load_state_dict(parts["model"])
-            self.optimizer.load_state_dict(parts["optimizer"])
-            self.losses, self.seconds = [*map(float, parts["losses"])], float(parts["seconds"])
-            self.weights_sum = {**parts["weights_sum"]}
-            self.start, self.kept_weights = int(parts["start"]), {**parts["kept_weights"]}
-            self.kept_losses = [*map(float, parts["kept_losses"])]
-            self.wrong = None if parts["wrong"] is None else int(parts["wrong"])
-            self._check_restored()
+            self.model.load_state_dict(parts.pop("model"))
+            self.optimizer.load_state_dict(parts.pop("optimizer"))
+            vars(self).update(vars(replace(self, **parts)))
         except Exception as error:
             raise CheckpointError("the checkpoint does not fit its network") from error
 
-    def _check_restored(self) -> None:
-        """Raise a ValueError where no training could have come to this."""
-        if self.start < 1 or not 0 <= self.seconds < math.inf or (self.wrong or 0) < 0:
-            raise ValueError("impossible numbers")
-        shapes = {name: weights.shape for name, weights in saved_weights(self.model).items()}
-        for name, weights in (*self.weights_sum.items(), *self.kept_weights.items()):
-            if weights.shape != shapes[name]:
-                raise ValueError(f"{name} is of shape {[*weights.shape]}")
-
     def average_weights(self, epochs: int, *, last: bool) -> None:
-        """Add the weights to their sum; after the last of some epochs, take on their mean."""
+        """Add the weights to their sum; after the last of some epochs, use their mean."""
         for name, weights in self.model.named_parameters():
             before = self.weights_sum.setdefault(name, torch.zeros_like(weights.detach()))
             before += weights.detach()
@@ -101,16 +94,13 @@ class TrainingState:
                 weights.detach().copy_(before / epochs)
 
     def finish_start(self, wrong: int) -> None:
-        """Keep what this start came to if it gets fewer seen combinations wrong than those before.
-
-        Of equals, the first is kept.
-        """
+        """Keep this start if it gets fewer seen combinations wrong than those before it."""
         if self.wrong is None or wrong < self.wrong:
             self.kept_weights, self.kept_losses = saved_weights(self.model), self.losses
             self.wrong = wrong
 
     def take_best_start(self) -> None:
-        """Take on what was kept of all starts."""
+        """Use the weights of the start with the fewest wrong combinations."""
         if self.wrong is not None:
             self.model.load_state_dict(self.kept_weights)
             self.losses = self.kept_losses
@@ -121,14 +111,14 @@ class TrainingState:
         return len(self.losses) >= training.epochs and is_last
 
     def begin_again(self, other: "TrainingState") -> None:
-        """Take another start."""
+        """Continue with the model and the optimiser of another start."""
         self.model, self.optimizer = other.model, other.optimizer
         self.start, self.losses, self.weights_sum = self.start + 1, [], {}
 
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """How far training has come: within an epoch, or at its end."""
+    """The state of training within an epoch or at its end."""
 
     epochs_done: int
     epoch_share: float  # of the epoch under way
@@ -163,7 +153,7 @@ def start_training(
     if training.scale_answers:
         mean, spread = float(samples.answers.mean()), float(samples.answers.std()) or 1.0
     model = laid_out_for_speed(RescaledOutput(network, mean, spread).to(device))
-    optimizer = OPTIMIZERS[training.optimizer](model.parameters(), training.learning_rate)
+    optimizer = make_optimizer(training.optimizer, model.parameters(), training.learning_rate)
     return TrainingState(model, optimizer)
 
 
@@ -174,12 +164,12 @@ def train(
     streams: Streams,
     device: torch.device,
 ) -> Iterator[TrainingProgress]:
-    """Train from wherever the state is on each epoch's samples, the first epoch being 1.
+    """Train on each epoch's samples, from the epoch that the state is at.
 
     Yields some times within each epoch, and at its end. If seen combinations come out wrong in the
-    end, it begins again from other weights as often as the settings allow; in the end the state is
-    that of the start with the fewest wrong. What it yields counts the epochs of each start from 1;
-    `samples_of` is asked for those of later starts by the numbers that follow.
+    end, it begins again from other weights as often as the settings allow; the state becomes that
+    of the start with the fewest wrong. What it yields counts the epochs of each start from 1, and
+    `samples_of` those of all starts.
     """
     long = training.epochs >= LONG_EPOCHS
     measured_parts = PARTS_PER_MEASUREMENT_IF_LONG if long else PARTS_PER_MEASUREMENT
@@ -218,7 +208,8 @@ def train(
         state.losses.append(squared_error / len(samples))
         if epoch > training.epochs - training.averaged_epochs:
             state.average_weights(training.averaged_epochs, last=epoch == training.epochs)
-        state.model.end_epoch(is_last=epoch == training.epochs)
+        if isinstance(state.model.network, EndsEpochs):
+            state.model.network.end_epoch(is_last=epoch == training.epochs)
         if epoch == training.epochs and training.starts > 1:
             state.finish_start(fewest_wrong(state.model, samples, device))
         yield TrainingProgress(epoch, 0.0, state.losses[-1], state, is_measured=True)
@@ -226,22 +217,26 @@ def train(
 
 
 def fewest_wrong(model: RescaledOutput, samples: Samples, device: torch.device) -> int:
-    """How many combinations come out wrong, after some more looks for a way to answer.
+    """How many combinations come out wrong, after other rules were tried if the network has some.
 
-    The model is left with the way that gets the fewest wrong; of equals, one that is not doubtful,
-    and the simplest rule before others.
+    The network is left with the rule that gets the fewest wrong; of equals, one that is not
+    doubtful, and the simplest rule before others.
     """
-    fewest = wrong_combinations(model, samples, device), model.is_doubtful
-    best = saved_weights(model)
-    if model.take_simplest_rule():
-        now = wrong_combinations(model, samples, device), model.is_doubtful
-        if now <= fewest:
-            fewest, best = now, saved_weights(model)
-    for look in range(1, MORE_LOOKS + 1):
-        if fewest == (0, False) or not model.refit_rule(look):
+    network = model.network
+    if not isinstance(network, HasRules):
+        return wrong_combinations(model, samples, device)
+
+    def judge() -> tuple[int, bool]:
+        return wrong_combinations(model, samples, device), network.is_doubtful
+
+    fewest, best = judge(), saved_weights(model)
+    if network.take_simplest_rule() and (now := judge()) <= fewest:
+        fewest, best = now, saved_weights(model)
+    for trial in range(1, MOST_REFITS + 1):
+        if fewest == (0, False):
             break
-        now = wrong_combinations(model, samples, device), model.is_doubtful
-        if now < fewest:
+        network.refit_rule(trial)
+        if (now := judge()) < fewest:
             fewest, best = now, saved_weights(model)
     model.load_state_dict(best)
     return fewest[0]
@@ -278,16 +273,13 @@ def step_down(
 def training_loss(
     model: RescaledOutput, pictures: Tensor, answers: Tensor, loss: str
 ) -> tuple[Tensor, Tensor]:
-    """The loss of a batch and the answers to it; a network that knows how likely they are says."""
-    if hasattr(model.network, "likelihood_loss"):
-        return model.likelihood_loss(pictures, answers, squared=loss == "mse")
-    predictions = model(pictures)
-    return LOSSES[loss](predictions, answers, model.spread), predictions
-
-
-def set_learning_rate(optimizer: Stepwise, learning_rate: float) -> None:
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate
+    """The loss of a batch and the predictions for it: by the network's own loss if it has one."""
+    if not isinstance(model.network, OwnLoss):
+        predictions = model(pictures)
+        return LOSSES[loss](predictions, answers, model.spread), predictions
+    scaled = (answers - model.mean) / model.spread
+    own, outputs = model.network.own_loss(pictures, scaled, squared=loss == "mse")
+    return own, model.mean + model.spread * outputs
 
 
 @contextmanager

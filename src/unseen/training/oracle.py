@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from unseen.files import read_checked, remove, write_checked
+from unseen.files import DamagedFileError, read_checked, write_checked
 from unseen.locks import FOREVER, locked
-from unseen.networks.models import DEEP_LAYERS, symbol_encoder
-from unseen.networks.stepwise import Stepwise
+from unseen.networks.models import DEEP_LAYERS
+from unseen.networks.modules import symbol_encoder
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, batches
 from unseen.problem.symbol_bank import SymbolImages
 from unseen.training.distortion import distort
 from unseen.training.evaluation import EVALUATION_BATCH, to_input
-from unseen.training.loop import seeded, set_learning_rate
-from unseen.training.optimizers import muon, one_cycle
+from unseen.training.loop import seeded
+from unseen.training.optimizers import Optimizer, make_optimizer, set_learning_rate
+from unseen.training.schedules import one_cycle
 
 # The 3 epochs of 90,000 pairs that `best` sees are 9 of 60,000 symbols.
 EPOCHS, BATCH, RATE, DISTORTION = 24, 128, 0.008, 1.0
@@ -33,13 +34,13 @@ CPU = torch.device("cpu")
 
 
 class Oracle:
-    """Reads the symbol in each place, then looks up the answer."""
+    """Reads the symbol in each position, then looks up the answer."""
 
     def __init__(
         self, classifier: nn.Module, labels: NDArray[np.unsignedinteger], table: Combinations
     ) -> None:
         self.classifier, self.labels, self.table = classifier, labels, table
-        self.places = [np.unique(column) for column in table.digits.T]
+        self.possible = [np.unique(column) for column in table.digits.T]  # by position
 
     @torch.inference_mode()
     def __call__(self, samples: Samples) -> NDArray[np.float32]:
@@ -52,12 +53,12 @@ class Oracle:
             ]
         )  # (used images, labels)
         where = where.reshape(samples.images.shape)
-        # only what can stand in a place is looked for there
+        # only what can stand in a position is looked for there
         read = [
-            scores[where[:, place]][:, np.searchsorted(self.labels, possible)].argmax(axis=1)
-            for place, possible in enumerate(self.places)
+            scores[where[:, position]][:, np.searchsorted(self.labels, possible)].argmax(axis=1)
+            for position, possible in enumerate(self.possible)
         ]
-        rows = np.ravel_multi_index(read, [len(possible) for possible in self.places])
+        rows = np.ravel_multi_index(read, [len(possible) for possible in self.possible])
         answers: NDArray[np.float32] = self.table.answers[rows].astype(np.float32)
         return answers
 
@@ -68,53 +69,50 @@ def fit_oracle(
     """Train the classifier, or read the one that another fold of the run has trained.
 
     Yields the share of the training that is done. `shared` is the file that the folds of a run
-    have in common: whoever holds its lock trains, saving after each epoch, and the others wait.
+    have in common: the holder of its lock trains, saving after each epoch, and the others wait.
     """
     labels = np.unique(symbols.labels)
-    lock = shared and shared.with_name(f"{shared.name}.lock")
-    with nullcontext() if lock is None else locked(lock, wait=FOREVER):
+    targets = torch.from_numpy(np.searchsorted(labels, symbols.labels))
+    streams = Streams(seed, fold=0)
+    with seeded(streams.integer("oracle"), CPU):
         height, width = symbols.images.shape[1:]
-        streams = Streams(seed, fold=0)
-
-        def start() -> tuple[nn.Module, Stepwise]:
-            with seeded(streams.integer("oracle"), CPU):
-                classifier = symbol_encoder(height, width, len(labels), DEEP_LAYERS)
-            return classifier, muon(classifier.parameters(), RATE)
-
-        classifier, optimizer = start()
-        done = 0
-        try:
-            if shared is not None and (saved := read_checked(shared)) is not None:
-                state = torch.load(io.BytesIO(saved), weights_only=True)
-                classifier.load_state_dict(state["classifier"])
-                optimizer.load_state_dict(state["optimizer"])
-                done = range(EPOCHS + 1)[state["epochs"]]
-        except Exception:  # damaged, or of something else: it is trained anew
-            classifier, optimizer = start()
-            remove(shared) if shared is not None else None
-        for epoch in range(done, EPOCHS):
+        classifier = symbol_encoder(height, width, len(labels), DEEP_LAYERS)
+    optimizer = make_optimizer("muon", classifier.parameters(), RATE)
+    lock = shared and shared.with_name(f"{shared.name}.lock")
+    with locked(lock, wait=FOREVER) if lock else nullcontext():
+        for epoch in range(_restore(classifier, optimizer, shared), EPOCHS):
             yield epoch / EPOCHS
+            order = streams.numpy("oracle order", epoch).permutation(len(targets))
             with seeded(streams.integer("oracle distortion", epoch), CPU):
-                for rows, progress in _batches(len(symbols.labels), epoch, streams):
-                    targets = torch.from_numpy(np.searchsorted(labels, symbols.labels[rows]))
+                for batch in batches(len(order), BATCH):
+                    rows = order[batch]
                     pictures = distort(to_input(symbols.images[rows], CPU), DISTORTION)
-                    loss = functional.cross_entropy(classifier(pictures), targets)
+                    loss = functional.cross_entropy(classifier(pictures), targets[rows])
                     optimizer.zero_grad()
                     loss.backward()  # type: ignore[no-untyped-call]
+                    progress = (epoch + batch.start / len(order)) / EPOCHS
                     set_learning_rate(optimizer, RATE * one_cycle(progress))
                     optimizer.step()
-            if shared is not None:
-                state = {"classifier": classifier.state_dict(), "epochs": epoch + 1}
-                buffer = io.BytesIO()
-                torch.save(state | {"optimizer": optimizer.state_dict()}, buffer)
-                write_checked(shared, buffer.getvalue())
+            _save(classifier, optimizer, epoch + 1, shared)
     return Oracle(classifier.eval(), labels, table)
 
 
-def _batches(
-    count: int, epoch: int, streams: Streams
-) -> Generator[tuple[NDArray[np.intp], float], None, None]:
-    """The rows of each batch of an epoch, and the share of all training that is done before."""
-    order = streams.numpy("oracle order", epoch).permutation(count)
-    for batch in batches(count, BATCH):
-        yield order[batch], (epoch + batch.start / count) / EPOCHS
+def _save(classifier: nn.Module, optimizer: Optimizer, epochs: int, shared: Path | None) -> None:
+    if shared is not None:
+        states = classifier.state_dict(), optimizer.state_dict(), epochs
+        torch.save(states, buffer := io.BytesIO())
+        write_checked(shared, buffer.getvalue())
+
+
+def _restore(classifier: nn.Module, optimizer: Optimizer, shared: Path | None) -> int:
+    """Go on from what was saved; returns the finished epochs."""
+    try:
+        saved = read_checked(shared) if shared is not None else None
+    except DamagedFileError:  # it is trained anew
+        return 0
+    if saved is None:
+        return 0
+    weights, moments, epochs = torch.load(io.BytesIO(saved), weights_only=True)
+    classifier.load_state_dict(weights)
+    optimizer.load_state_dict(moments)
+    return int(epochs)

@@ -1,4 +1,4 @@
-"""Networks of one's own, tried before anything is trained."""
+"""Users' networks, tried before anything is trained."""
 
 from collections.abc import Collection
 from typing import Any
@@ -12,7 +12,7 @@ from unseen.networks.modules import RescaledOutput, laid_out_for_speed, saved_we
 from unseen.networks.own_files import faults_told
 from unseen.networks.own_models import build_own, on_pictures
 from unseen.training.loop import TrainingState, step_down
-from unseen.training.optimizers import OPTIMIZERS
+from unseen.training.optimizers import make_optimizer
 from unseen.training.recipe import Training
 
 MOST_TRIED = 64  # pictures at once, where a run will show more
@@ -28,9 +28,9 @@ def check_own(
         with faults_told(on_pictures(model, 3, height, width)):
             answers = network(torch.rand(3, 1, height, width))
         _check_answers(model, network, answers)
-        # as a run does with it: else hours later it would fail
-        answering = laid_out_for_speed(RescaledOutput(network))
-        optimizer = OPTIMIZERS[training.optimizer](answering.parameters(), training.learning_rate)
+        answering = laid_out_for_speed(RescaledOutput(network))  # as in a run
+        rate = training.learning_rate
+        optimizer = make_optimizer(training.optimizer, answering.parameters(), rate)
         state = TrainingState(answering, optimizer)
         for count in sorted({min(size, MOST_TRIED) for size in batch_sizes}, reverse=True):
             what = f"{count} pictures" if count > 1 else "one picture by itself"

@@ -1,33 +1,33 @@
-"""How it is learnt: the settings of training. The defaults are those of the preset `fast`."""
+"""The settings of training. Their defaults are those of the preset `fast`."""
 
+import os
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from unseen.errors import SettingError, unknown
+from unseen.networks.models import MODELS
+from unseen.networks.own_files import is_own
 from unseen.settings import Frozen, PathText, as_value_error, known
+from unseen.training.baselines import BASELINES
 from unseen.training.losses import LOSSES
-from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
+from unseen.training.schedules import SCHEDULES
+
+OPTIMIZERS = ("adadelta", "adamw", "muon", "sgd")  # in optimizers.py, which needs torch
 
 
 def _known_model(model: str) -> str:
-    from unseen.networks.models import MODELS
-    from unseen.networks.own_files import classes_in, is_own
-    from unseen.training.baselines import BASELINES
-
     if model not in MODELS and model not in BASELINES and not is_own(model):
-        file = model.rpartition(":")[0] if ".py:" in model else model
+        file = model.rpartition(":")[0] or model
         with as_value_error():
-            if (classes := classes_in(file)) is not None:
-                named = " or ".join(f"{file}:{name}" for name in classes[:5] or ["Class"])
-                raise SettingError("model", model, f"names no class; say it as {named}")
-            known = [*MODELS, *BASELINES, "file.py:Class"]
-            raise unknown("model", model, known, place="file")
+            if file.endswith(".py") and os.path.isfile(file):
+                raise SettingError("model", model, f"names no class; say it as {file}:Class")
+            raise unknown("model", model, [*MODELS, *BASELINES, "file.py:Class"], place="file")
     return model
 
 
 class Training(Frozen):
-    """How it is learnt.
+    """The settings of training.
 
     >>> import unseen
     >>> unseen.Training(model="lenet5", epochs=3).optimizer
