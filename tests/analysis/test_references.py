@@ -36,7 +36,7 @@ def test_the_very_first_run_is_placed_between_the_shipped_baselines(tmp_path):
     for name, reference in summary.baselines.items():
         rounded = [shipped()[name][fold]["rounded"] for fold in (2, 5)]
         assert reference.folds == 2
-        assert reference.rounded.mean == pytest.approx(sum(rounded) / 2)
+        assert reference.headline.mean == pytest.approx(sum(rounded) / 2)
 
 
 def test_other_questions_have_no_shipped_baselines(tmp_path):
@@ -53,7 +53,7 @@ def test_a_run_beside_counts_if_it_has_as_many_folds_as_the_package(tmp_path):
     beside = summary_of(run).baselines
     assert beside["nearest"] == alone["nearest"]
     assert beside["oracle"] != alone["oracle"]
-    assert beside["oracle"].rounded.mean < 0.5
+    assert beside["oracle"].headline.mean < 0.5
 
 
 def test_a_baseline_of_a_later_version_is_left_out_and_named(tmp_path, monkeypatch, capsys):
@@ -61,7 +61,7 @@ def test_a_baseline_of_a_later_version_is_left_out_and_named(tmp_path, monkeypat
     with monkeypatch.context() as later:
         later.setattr("unseen.runs.records.FORMAT", FORMAT + 1)
         oracle = made_up_run(tmp_path, few("oracle"), by_heart, [1])
-    assert summary_of(run).baselines["oracle"].rounded.mean > 0.9  # the shipped one
+    assert summary_of(run).baselines["oracle"].headline.mean > 0.9  # the shipped one
     tell_damages(Run(run))
     said = f"the baseline {oracle.path.name} was made by another version, and is left out"
     assert said in capsys.readouterr().err

@@ -40,14 +40,14 @@ def test_one_that_adds_is_told_so(small, tmp_path):
     assert summary.structure.additivity.mean == pytest.approx(1)
     assert summary.structure.mirror_gap.mean == 0
     assert summary.structure.values[1, 7].mean == pytest.approx(7)
-    assert (summary.rounded.mean, summary.mse.mean) == (1, 0)
+    assert (summary.headline.mean, summary.error.mean) == (1, 0)
 
 
 @pytest.mark.parametrize("operation", ["add", "table:1"])
 def test_one_that_only_remembers_is_told_so(small, tmp_path, operation):
     summary = summary_of(made_up_run(tmp_path, small(operation=operation), by_heart))
     assert judge(summary) == "no"
-    assert summary.rounded.mean == pytest.approx(0.1)
+    assert summary.headline.mean == pytest.approx(0.1)
     assert summary.constant == pytest.approx(0.1)
     assert summary.quadrants["seen_test"]["rounded"].mean == 1
     assert summary.error_parts.wrong / summary.error_parts.mse > 0.9
@@ -87,15 +87,15 @@ def test_what_only_unseen_pairs_get_wrong_is_not_taken_off(small, tmp_path):
 def test_a_network_that_went_astray_has_a_verdict(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), astray, [1, 2]))
     assert judge(summary) == "diverged"
-    assert math.isnan(summary.mse.mean)
+    assert math.isnan(summary.error.mean)
 
 
 def test_figures_are_those_of_the_folds(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), noisy))
     rounded = spread([result.measures["rounded"] for result in summary.results])
-    assert summary.rounded.mean == pytest.approx(rounded.mean)
-    assert summary.mse.mean == pytest.approx(summary.spreads["test_mse"].mean)
-    assert summary.rounded.low < summary.rounded.mean < summary.rounded.high
+    assert summary.headline.mean == pytest.approx(rounded.mean)
+    assert summary.error.mean == pytest.approx(summary.spreads["test_mse"].mean)
+    assert summary.headline.low < summary.headline.mean < summary.headline.high
     assert len({score.combination for score in summary.scores}) == len(summary.scores) == 100
     one = summary.scores[0]
     assert one.answer == sum(one.combination)

@@ -13,7 +13,6 @@ from conftest import write_symbols
 from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.analysis.run_data import load_run_data
-from unseen.analysis.summary import unseen_metrics
 from unseen.errors import printable
 from unseen.report.drawing import Drawing, axes
 from unseen.report.exports import as_csv, as_latex, as_markdown, latex_escaped
@@ -28,7 +27,7 @@ from unseen.report.verdict_text import verdict_text
 from unseen.runs.measuring import Measurement
 from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import RunFolder
-from unseen.training.metrics import METRICS
+from unseen.training.metrics import METRICS, unseen_metrics
 
 
 class Page(HTMLParser):
@@ -162,7 +161,7 @@ def test_the_figures_are_the_same_in_every_format(symbols, tmp_path):
     made_up_run(tmp_path, small(symbols, "nearest"), by_heart)
     folder = made_up_run(tmp_path, small(symbols), noisy)
     summary = summary_of(folder)
-    rounded, mse = summary.rounded.mean, summary.mse.mean
+    rounded, mse = summary.headline.mean, summary.error.mean
     shown = (
         format_measure(METRICS["rounded"], rounded),
         format_measure(METRICS["test_mse"], mse),
@@ -287,9 +286,9 @@ def test_digits_of_nearly_one_worth_share_a_label():
 def test_the_figure_of_a_run_stands_beside_its_interval_not_on_it(symbols, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(symbols), noisy))
     (place,) = ruler(summary).axes
-    ours = f"{100 * summary.rounded.mean:.1f} %"
+    ours = f"{100 * summary.headline.mean:.1f} %"
     (label,) = [text for text in place.texts if text.get_text() == ours]
-    assert label.xy[0] == pytest.approx(100 * summary.rounded.high)
+    assert label.xy[0] == pytest.approx(100 * summary.headline.high)
 
 
 DEVELOPMENT = {"development": True, "split_seed": 1}

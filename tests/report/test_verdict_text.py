@@ -107,9 +107,9 @@ def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):
     placed = summary_of(run)
     assert {*placed.baselines} == {"nearest", "oracle"}
     assert placed.baselines["nearest"].folds == 2
-    memory = max(placed.baselines["nearest"].rounded.mean, placed.constant)
+    memory = max(placed.baselines["nearest"].headline.mean, placed.constant)
     seen = placed.spreads["seen_rounded"].mean
-    carried = min(1, (placed.rounded.mean - memory) / (seen - memory))
+    carried = min(1, (placed.headline.mean - memory) / (seen - memory))
     assert f"{100 * carried:.0f} % (" in verdict_text(placed).text
     oracle = summary_of(made_up_run(tmp_path, small("oracle"), exact))
     assert "This is a baseline, oracle" in verdict_text(oracle).text
@@ -163,7 +163,7 @@ def imagined(draw, real: Summary) -> Summary:
         misread = (size * (1 - shift - wrong), 0.0)
         error_parts = ErrorParts(size, size * shift, 0.0, size * wrong, misread, 0.0)
     baselines = {
-        name: Reference(Spread(draw(shares), 0.0), Spread(1.0, 0.0), 10)
+        name: Reference({"rounded": Spread(draw(shares), 0.0)}, 10)
         for name in ("nearest", "oracle")
         if draw(st.booleans())
     }
@@ -206,13 +206,13 @@ def test_no_verdict_contradicts_the_test(real, data):
     summary = data.draw(imagined(real))
     verdict = verdict_text(summary)
     headline, (figure, carried, *_, made_of) = verdict.headline, verdict.sentences
-    right, mse = summary.rounded.mean, summary.mse.mean
+    right, mse = summary.headline.mean, summary.error.mean
     assert f"in {format_percent(right)} of pictures" in figure
     assert ("no error" in made_of) == (mse == 0)
     assert ("not finite" in made_of) == math.isnan(mse)
     seen = summary.spreads["seen_rounded"].mean
     if headline in RANKS[1:]:
-        assert summary.rounded.low > summary.constant
+        assert summary.headline.low > summary.constant
         assert seen - summary.seen_constant >= (1 - summary.seen_constant) / 6
         assert f"{format_percent(seen)} of seen pairs" in carried
     if headline.startswith("Not as it stands"):
@@ -237,7 +237,7 @@ def test_no_verdict_contradicts_the_test(real, data):
 @given(data=st.data(), more=shares)
 def test_more_right_never_has_a_worse_headline(real, data, more):
     summary = data.draw(imagined(real))
-    interval = summary.rounded
+    interval = summary.headline
     better = replace(
         summary,
         intervals=summary.intervals

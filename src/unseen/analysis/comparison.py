@@ -8,10 +8,11 @@ import numpy as np
 
 from unseen.analysis.intervals import Comparison, Unseen, paired_comparison
 from unseen.analysis.references import different_settings
-from unseen.analysis.summary import Summary, unseen_metrics
+from unseen.analysis.summary import Summary
 from unseen.errors import UnseenError
 from unseen.problem.problem import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
 from unseen.problem.splits import typed_folds
+from unseen.training.metrics import HEADLINE, unseen_metrics
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class RunGroup:
                               for each in run.scores]))  # fmt: skip
 
     def seen(self) -> float:
-        """The share of seen combinations that round to their answers, in test handwriting."""
-        return float(np.mean([run.spreads["seen_rounded"].mean for run in self.summaries]))
+        """The headline metric of seen combinations, in test images."""
+        return float(np.mean([run.seen for run in self.summaries]))
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class RunComparison:
     seeds: int
 
     @property
-    def rounded(self) -> Comparison:
-        return self.measures["rounded"]
+    def headline(self) -> Comparison:
+        return self.measures[HEADLINE.name]
 
 
 def compare_groups(groups: Sequence[RunGroup]) -> list[RunComparison]:
@@ -127,7 +128,7 @@ def _compare(first: RunGroup, other: RunGroup) -> RunComparison:
                 if score.unit in before:
                     pair = score.measures[name], before[score.unit]
                     values.setdefault(score.unit, {})[ours.experiment.seed] = pair
-        measures[name] = paired_comparison(values, share=metric.unit == "share")
+        measures[name] = paired_comparison(values, share=metric.is_share)
         folds |= {fold for fold, _ in values}
         seeds |= {seed for by_seed in values.values() for seed in by_seed}
     return RunComparison(first.name, other.name, measures, len(folds), len(seeds))

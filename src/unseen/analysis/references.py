@@ -17,6 +17,7 @@ from unseen.runs.find_runs import list_runs
 from unseen.runs.records import OtherVersionError
 from unseen.runs.run_folder import RunFolder
 from unseen.training.baselines import BASELINES
+from unseen.training.metrics import HEADLINE, METRICS
 
 QUESTION = (
     *("operation", "length", "symbols", "split", "split_seed"),
@@ -32,9 +33,12 @@ ByFold = dict[int, Mapping[str, float]]  # measures
 class Reference:
     """A baseline on folds that a run has as well."""
 
-    rounded: Spread
-    test_mse: Spread
+    spreads: dict[str, Spread]  # by metric
     folds: int
+
+    @property
+    def headline(self) -> Spread:
+        return self.spreads[HEADLINE.name]
 
 
 def different_settings(ours: Question, theirs: Question) -> list[str]:
@@ -97,8 +101,6 @@ def _baseline(run: RunFolder, asked: Question) -> tuple[str, ByFold]:
 
 
 def _reference(measures: ByFold) -> Reference:
-    return Reference(
-        spread([each["rounded"] for each in measures.values()]),
-        spread([each["test_mse"] for each in measures.values()]),
-        len(measures),
-    )
+    known = [name for name in METRICS if all(name in each for each in measures.values())]
+    spreads = {name: spread([each[name] for each in measures.values()]) for name in known}
+    return Reference(spreads, len(measures))

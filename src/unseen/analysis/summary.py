@@ -22,7 +22,7 @@ from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
 from unseen.runs.measuring import GROUP_MEASURES, Measurement
 from unseen.runs.run_folder import RunFolder
-from unseen.training.metrics import METRICS, Metric
+from unseen.training.metrics import ERROR, HEADLINE, SEEN, Metric, unseen_metrics
 
 BAND = (0.05, 0.95)
 
@@ -106,12 +106,18 @@ class Summary:
         return min(self.one_answer, self.seen_constant)
 
     @property
-    def rounded(self) -> Interval:
-        return self.intervals["rounded"]
+    def headline(self) -> Interval:
+        """The metric that the run is judged by, over unseen combinations."""
+        return self.intervals[HEADLINE.name]
 
     @property
-    def mse(self) -> Interval:
-        return self.intervals["test_mse"]
+    def seen(self) -> float:
+        """The same of seen combinations, in test images."""
+        return self.spreads[SEEN.name].mean
+
+    @property
+    def error(self) -> Interval:
+        return self.intervals[ERROR.name]
 
 
 def sum_up(data: RunData) -> Summary:
@@ -154,11 +160,6 @@ def sum_up(data: RunData) -> Summary:
     )
 
 
-def unseen_metrics() -> dict[str, Metric]:
-    """The metrics of unseen combinations, by name."""
-    return {name: each for name, each in METRICS.items() if each.combinations == "unseen"}
-
-
 def scores_of(fold: FoldData, table: Combinations, parts: dict[int, ErrorParts]) -> Iterator[Score]:
     """Each unseen combination of a fold."""
     arrays = fold.arrays
@@ -188,7 +189,7 @@ def interval(scores: Sequence[Score], metric: Metric) -> Interval:
     by_fold: dict[int, list[float]] = {}
     for score in scores:
         by_fold.setdefault(score.fold, []).append(score.measures[metric.name])
-    found = mean_interval([*by_fold.values()], share=metric.unit == "share")
+    found = mean_interval([*by_fold.values()], share=metric.is_share)
     if len(by_fold) == 1:  # its combinations were all answered by one network
         return replace(found, low=math.nan, high=math.nan, unit="folds", units=1)
     return found

@@ -30,6 +30,7 @@ from unseen.runs.experiment import Experiment
 from unseen.runs.find_runs import list_runs
 from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import RunFolder
+from unseen.training.metrics import HEADLINE
 
 MOST_LISTED = 200  # runs
 Given = TypeVar("Given")
@@ -144,7 +145,7 @@ class Lab:
             except UnseenError as error:
                 rows.append(row | {"fault": printable(str(error))})
                 continue
-            right = [each.measures.get("rounded", math.nan) for each in results]
+            right = [each.measures.get(HEADLINE.name, math.nan) for each in results]
             rows.append(
                 row
                 | {
@@ -152,7 +153,7 @@ class Lab:
                     "done": [each.fold for each in results],
                     "begun": folder.folds(),
                     "damaged": len(damages),
-                    "rounded": float(np.mean(right)) if right else None,
+                    HEADLINE.name: float(np.mean(right)) if right else None,
                     "guess": folder.guess(),
                 }
             )

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from unseen.analysis.comparison import RunComparison, RunGroup
 from unseen.analysis.intervals import FEWEST_UNITS, Comparison
-from unseen.analysis.summary import unseen_metrics
 from unseen.errors import SettingError, printable
 from unseen.files import write_whole
 from unseen.report.exports import latex_document
@@ -24,7 +23,7 @@ from unseen.report.tables import FoldTable, console_table, format_measure
 from unseen.report.words import decimals, format_count
 from unseen.runs.differences import differences
 from unseen.runs.experiment import Experiment
-from unseen.training.metrics import METRICS, Metric
+from unseen.training.metrics import SEEN, Metric, unseen_metrics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,9 +78,9 @@ def comparison_csv(groups: Sequence[RunGroup], comparisons: Sequence[RunComparis
         if compared:
             row |= {"from": printable(compared.first), "folds": compared.folds}
             row |= {
-                name: getattr(compared.rounded, name) for name in ("combinations", "unit", "units")
+                name: getattr(compared.headline, name) for name in ("combinations", "unit", "units")
             }
-        row |= {"seen_rounded": group.seen()}
+        row |= {SEEN.name: group.seen()}
         for name in unseen_metrics():
             row[name] = group.mean(name)
             for part in ("difference", "low", "high", "p_value"):
@@ -141,11 +140,10 @@ def _console(
 def _rows(
     metric: Metric, groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]
 ) -> Iterator[tuple[str, ...]]:
-    seen = METRICS["seen_rounded"]
     for group, compared in zip(groups, (None, *comparisons), strict=True):
         yield (
             group.name,
-            format_measure(seen, group.seen()),
+            format_measure(SEEN, group.seen()),
             format_measure(metric, group.mean(metric.name)),
             *(_compared(compared.measures[metric.name], metric) if compared else [""] * 4),
         )
@@ -166,15 +164,15 @@ def _compared(compared: Comparison, metric: Metric) -> tuple[str, ...]:
 
 def _footnotes(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison]) -> list[str]:
     paired = {
-        f"{format_count(each.rounded.combinations, 'combination')} in "
+        f"{format_count(each.headline.combinations, 'combination')} in "
         f"{format_count(each.folds, 'fold')}, {format_count(each.seeds, 'seed')}"
         for each in comparisons
     }
     most = max(len({score.unit for run in group.summaries for score in run.scores})
                for group in groups)  # fmt: skip
-    some_left_out = min(each.rounded.combinations for each in comparisons) < most
-    tested = {each.rounded.unit for each in comparisons if each.rounded.units >= FEWEST_UNITS}
-    too_little = any(each.rounded.units < FEWEST_UNITS for each in comparisons)
+    some_left_out = min(each.headline.combinations for each in comparisons) < most
+    tested = {each.headline.unit for each in comparisons if each.headline.units >= FEWEST_UNITS}
+    too_little = any(each.headline.units < FEWEST_UNITS for each in comparisons)
     return [
         f"Differences are from {comparisons[0].first}, paired over what both answered when it was "
         f"unseen ({'; '.join(sorted(paired))}). Seen: seen combinations by rounding.",
@@ -195,8 +193,8 @@ def _what_to_run(groups: Sequence[RunGroup], comparisons: Sequence[RunComparison
             f"run each with {FEWEST_UNITS} seeds or more by a study that varies seed = [0, 1, 2] "
             "(unseen sweep FILE; unseen compare --study FILE --by SETTING)"
         )
-    fewest = min(each.rounded.units for each in comparisons)
-    unit = "fold" if comparisons[0].rounded.unit == "folds" else "seed"
+    fewest = min(each.headline.units for each in comparisons)
+    unit = "fold" if comparisons[0].headline.unit == "folds" else "seed"
     return (
         f"No test: there {'is' if fewest == 1 else 'are'} only {format_count(fewest, unit)} in "
         f"common, and a test needs {FEWEST_UNITS}. To get one, {more}."
@@ -212,7 +210,7 @@ def comparison_json(groups: Sequence[RunGroup], comparisons: Sequence[RunCompari
                 "run": group.name,
                 "settings": settings,
                 "seeds": [each.experiment.seed for each in group.summaries],
-                "seen_rounded": group.seen(),
+                SEEN.name: group.seen(),
                 "mean": {name: group.mean(name) for name in unseen_metrics()},
             }
             for group, settings in zip(groups, apart, strict=True)

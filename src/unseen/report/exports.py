@@ -13,6 +13,7 @@ from unseen.errors import printable
 from unseen.report.tables import FoldTable, describe, fold_tables, footnote
 from unseen.report.verdict_text import verdict_text
 from unseen.report.words import format_combination, named_parts_by_place, place_names
+from unseen.training.metrics import HEADLINE
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -121,7 +122,7 @@ def as_csv(summary: Summary) -> str:
 def _results(summary: Summary) -> Iterator[Row]:
     for name, interval in summary.intervals.items():
         yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
-    yield "one answer", "", "best_constant", "rounded", summary.constant
+    yield "one answer", "", "best_constant", HEADLINE.name, summary.constant
     for name, spread in summary.spreads.items():
         yield "mean over folds", "", summary.run, name, spread.mean
         yield "deviation between folds", "", summary.run, name, spread.deviation
@@ -156,8 +157,8 @@ def _insights(summary: Summary) -> Iterator[Row]:
         for part, value in named_parts_by_place(summary.experiment, score.error_parts).items():
             yield "error of a combination", score.fold, combination, part, value
     for baseline, reference in summary.baselines.items():
-        yield "baseline", "", baseline, "rounded", reference.rounded.mean
-        yield "baseline", "", baseline, "test_mse", reference.test_mse.mean
+        for name, spread in reference.spreads.items():
+            yield "baseline", "", baseline, name, spread.mean
 
 
 def _structure(summary: Summary) -> Iterator[Row]:

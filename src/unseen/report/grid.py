@@ -16,6 +16,7 @@ from unseen.report.words import (
     named_parts_by_place,
     place_names,
 )
+from unseen.training.metrics import ERROR, HEADLINE
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
     if not scores:
         return Cell(None, f"{name}: not unseen in any fold that is done")
     rounded, error = (
-        fmean(score.measures[metric] for score in scores) for metric in ("rounded", "test_mse")
+        fmean(score.measures[metric] for score in scores) for metric in (HEADLINE.name, ERROR.name)
     )
     right, mse = f"{format_percent(rounded)} right", f"MSE {format_decimal(error, 3)}"
     if len({score.row for score in scores}) > 1:

@@ -88,11 +88,8 @@ def insight_json(summary: Summary) -> dict[str, Any]:
         ],
         "best_constant": summary.constant,
         "baselines": {
-            name: {
-                "rounded": reference.rounded.mean,
-                "test_mse": reference.test_mse.mean,
-                "folds": reference.folds,
-            }
+            name: {metric: each.mean for metric, each in reference.spreads.items()}
+            | {"folds": reference.folds}
             for name, reference in summary.baselines.items()
         },
         "quadrants": summary.quadrants,

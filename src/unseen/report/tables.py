@@ -23,11 +23,11 @@ from unseen.runs.find_runs import read_experiments
 from unseen.runs.fold import FoldResult
 from unseen.runs.run_folder import RunFolder
 from unseen.training.baselines import BASELINES
-from unseen.training.metrics import METRICS, Metric
+from unseen.training.metrics import ERROR, HEADLINE, METRICS, SEEN, Metric
 
 TITLES = {"share": "Accuracy on unseen combinations, and on seen ones", "number": "Errors"}
 PAPER = "paper"
-LISTED = ("seen_rounded", "rounded", "test_mse")  # of each run in a list of runs
+LISTED = (SEEN, HEADLINE, ERROR)  # of each run in a list of runs
 
 
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
@@ -181,7 +181,7 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
     if not runs:
         return Text(f"Nothing was run in {runs_dir} yet; 'unseen run' does.")
     table = console_table()
-    for heading in ("run", "settings", "folds", *(METRICS[each].label for each in LISTED)):
+    for heading in ("run", "settings", "folds", *(metric.label for metric in LISTED)):
         left = heading in ("run", "settings")
         # the name is what is typed next; settings can do with several lines
         table.add_column(
@@ -204,7 +204,7 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
             Text(printable(run.label)),
             Text(printable(preset + settings.get(run, ""))),
             str(len(results)),
-            *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
+            *(format_measure(each, ours[each.name].mean) for each in LISTED if ours),
         )
     return Group(table, *([Text(f"All of them: {shared}", style="dim")] if shared else []))
 

@@ -18,6 +18,7 @@ from unseen.report.words import (
     no_interval_words,
 )
 from unseen.training.baselines import BASELINES
+from unseen.training.metrics import ERROR
 
 HEADLINES: dict[Judgement, str] = {
     "yes": "Yes",
@@ -64,7 +65,7 @@ def verdict_text(summary: Summary) -> Verdict:
 
 
 def _figure(summary: Summary) -> str:
-    experiment, rounded, folds = summary.experiment, summary.rounded, len(summary.results)
+    experiment, rounded, folds = summary.experiment, summary.headline, len(summary.results)
     things = combinations_word(experiment.problem)
     combinations = len({score.row for score in summary.scores})
     who = "the baseline" if experiment.training.model in BASELINES else "the network"
@@ -82,7 +83,7 @@ def _figure(summary: Summary) -> str:
 
 def _carried(summary: Summary, judgement: Judgement) -> str:
     """What it gets on seen combinations, and how much of that carries over to unseen ones."""
-    seen = summary.spreads["seen_rounded"].mean
+    seen = summary.seen
     if not np.isfinite(seen) or judgement == "diverged":
         return ""
     things = combinations_word(summary.experiment.problem)
@@ -100,10 +101,10 @@ def _carried(summary: Summary, judgement: Judgement) -> str:
     if seen <= memory_share(summary) or not carried > 0:
         return f"{words}."
     share, ends = format_percent(min(1.0, carried), 0), ""
-    if np.isfinite(summary.rounded.low):
+    if np.isfinite(summary.headline.low):
         low, high = (
             format_percent(min(1.0, max(0.0, carried_over(summary, end))), 0)
-            for end in (summary.rounded.low, summary.rounded.high)
+            for end in (summary.headline.low, summary.headline.high)
         )
         ends = f" ({low.removesuffix(' %')} to {high})"
     return (
@@ -118,9 +119,9 @@ def _place(summary: Summary) -> str:
     clauses = []
     for name, reference in known.items():
         fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
-        right = format_percent(reference.rounded.mean)
+        right = format_percent(reference.headline.mean)
         clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
-    if len(known) < len(PLACES) or known["nearest"].rounded.mean < summary.constant:
+    if len(known) < len(PLACES) or known["nearest"].headline.mean < summary.constant:
         clauses.append(f"the best constant answer would get {format_percent(summary.constant)}")
     missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
     commands = [baseline_command(summary, name) for name in missing]
@@ -188,7 +189,7 @@ def unsplit_words(summary: Summary) -> str:
         case None:
             return ""
         case "diverged":
-            finite = {s.fold: np.isfinite(s.measures["test_mse"]) for s in summary.scores}
+            finite = {s.fold: np.isfinite(s.measures[ERROR.name]) for s in summary.scores}
             folds = f"{[*finite.values()].count(False)} of {format_count(len(finite), 'fold')}"
             return f"Its answers are not finite in {folds}, so its errors cannot be split."
         case "no errors":
@@ -210,6 +211,6 @@ def unsplit_words(summary: Summary) -> str:
     assert parts is not None
     return (
         f"What its errors are made of cannot be told: {images_words(summary)}, its mean squared "
-        f"error is {format_decimal(parts.mse, 3)}, but {format_decimal(summary.mse.mean, 3)} in "
+        f"error is {format_decimal(parts.mse, 3)}, but {format_decimal(summary.error.mean, 3)} in "
         "the test; more test samples, or a report with --deep, would tell."
     )

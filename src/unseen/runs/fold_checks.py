@@ -47,7 +47,7 @@ def check_result(path: Path, result: FoldResult, problem: Problem) -> None:
     if not 1 <= result.fold <= fold_count(problem):
         raise DamagedFileError(path, f"there is no fold {result.fold} in this split")
     for name, value in result.measures.items():
-        is_share = name in METRICS and METRICS[name].unit == "share"
+        is_share = name in METRICS and METRICS[name].is_share
         if is_share and not (math.isnan(value) or 0 <= value <= 1):
             raise DamagedFileError(path, f"{name} cannot be {value}")
     if not (0 <= result.seconds < math.inf and result.parameters >= 0):
