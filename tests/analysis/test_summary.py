@@ -115,11 +115,6 @@ def test_values_of_folds_that_never_saw_a_zero_stand_beside_the_others(small, tm
         assert worth.mean == pytest.approx(digit)
 
 
-def test_what_an_older_version_did_not_record_is_left_out(small, tmp_path):
-    summary = summary_of(made_up_run(tmp_path, small(), noisy, recorded=False))
-    assert (summary.error_parts, summary.structure, summary.quadrants) == (None, None, {})
-
-
 def test_bands_hold_nine_in_ten(small, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(), noisy))
     assert [band.answer for band in summary.bands] == [*range(19)]

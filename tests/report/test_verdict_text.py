@@ -92,9 +92,10 @@ def test_a_perfect_composer_of_a_common_answer_is_told_yes(small, tmp_path):
     assert verdict_text(summary_of(run)).headline == "Yes"
 
 
-def test_what_was_not_recorded_is_said_to_be_missing(small, tmp_path):
-    summary = summary_of(made_up_run(tmp_path, small(), noisy, [1], recorded=False))
-    assert "--restart` records it" in verdict_text(summary).text
+def test_a_baseline_that_is_slow_has_no_error_parts(small, tmp_path):
+    summary = summary_of(made_up_run(tmp_path, small("nearest"), noisy, [1]))
+    assert (summary.error_parts, summary.structure) == (None, None)
+    assert "takes too long to find out" in verdict_text(summary).text
 
 
 def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):
@@ -116,7 +117,7 @@ def test_a_run_is_placed_between_the_baselines_beside_it(small, tmp_path):
 
 
 def test_a_baseline_with_fewer_folds_is_said_to_have_fewer(small, tmp_path):
-    made_up_run(tmp_path, small("nearest"), by_heart, [1, 2], recorded=False)
+    made_up_run(tmp_path, small("nearest"), by_heart, [1, 2])
     summary = summary_of(made_up_run(tmp_path, small(), noisy))
     assert "(nearest, on 2 of these 10 folds) gets" in verdict_text(summary).text
 

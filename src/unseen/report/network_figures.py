@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from unseen.analysis.error_parts import place_names
 from unseen.analysis.summary import Summary
 from unseen.networks.own_files import is_own
 from unseen.report.drawing import (
@@ -26,7 +27,7 @@ from unseen.report.drawing import (
 )
 from unseen.report.repeat_command import deep_command
 from unseen.report.symbol_words import symbol_words
-from unseen.report.words import combinations_word, format_percent, format_spread, place_names
+from unseen.report.words import combinations_word, format_percent, format_spread
 from unseen.runs.measuring import Measurement
 from unseen.training.baselines import BASELINES
 from unseen.training.metrics import ERROR, HEADLINE

@@ -52,7 +52,6 @@ def command_of(
     folds: Sequence[int] = (),
     run: RunFolder | None = None,
     *,
-    restart: bool = False,
     passed_on: bool = False,
     write: Writer = as_command,
 ) -> str | None:
@@ -73,16 +72,11 @@ def command_of(
             return None
     settings |= {"folds": format_folds(folds)} if folds else {}
     settings |= {"runs_dir": str(runs_dir)} if runs_dir != RUNS_DIR else {}
-    settings |= {"restart": True} if restart else {}
     return write(experiment.name, settings)
 
 
 def repeat_command(
-    summary: Summary,
-    baseline: str | None = None,
-    *,
-    restart: bool = False,
-    write: Writer = as_command,
+    summary: Summary, baseline: str | None = None, write: Writer = as_command
 ) -> str | None:
     """What runs the same problem, samples and folds again, or asks a baseline the same."""
     experiment = summary.experiment
@@ -90,8 +84,7 @@ def repeat_command(
         experiment = PRESETS[baseline]().change(problem=experiment.problem)
     done = [result.fold for result in summary.results]
     folds = done if len(done) < summary.fold_count else []
-    where = {"restart": restart, "passed_on": summary.passed_on}
-    return command_of(experiment, folds, summary.folder, **where, write=write)
+    return command_of(experiment, folds, summary.folder, passed_on=summary.passed_on, write=write)
 
 
 def deep_command(summary: Summary) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from unseen.analysis.error_parts import place_names
 from unseen.analysis.published import published_beside
 from unseen.analysis.summary import Summary
 from unseen.problem.task import QUADRANTS
@@ -32,7 +33,6 @@ from unseen.report.words import (
     format_percent,
     named_parts,
     names_line,
-    place_names,
 )
 from unseen.training.metrics import HEADLINE
 

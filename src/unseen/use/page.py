@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from unseen.analysis.error_parts import place_names
 from unseen.errors import UnseenError, printable
 from unseen.files import write_whole
 from unseen.networks.models import parameter_count
@@ -27,7 +28,6 @@ from unseen.report.words import (
     format_count,
     format_decimal,
     format_percent,
-    place_names,
 )
 from unseen.runs.fold import torch_threads
 from unseen.training.evaluation import predict_pictures
