@@ -213,9 +213,7 @@ def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     assert (difference["folds"], difference["rounded"]["combinations"]) == (10, 100)
     few = runs(exact, [1, 2], seed=2)
     said = unseen("compare", first, few, cwd=tmp_path).stdout
-    assert "No test: there are only 2 folds in common" in " ".join(said.split())
-    assert "means do not differ by the difference" in " ".join(said.split())
-    assert "means do not differ" not in " ".join(table.stdout.split())
+    assert "No test: 2 folds in common" in " ".join(said.split())
     lost = unseen("compare", first, runs(astray, seed=3), cwd=tmp_path).stdout
     assert "nan" not in lost
     assert re.search(r"100 +— +— +—", lost)
@@ -259,7 +257,7 @@ def test_two_networks_of_ones_own_on_a_split_of_ones_own_are_compared_over_seeds
     table = unseen(*words, cwd=tmp_path)
     assert "model nets.py:Large: fast --model nets.py:Large, 3 seeds" in table.stdout
     assert "(5 combinations in 4 folds, 3 seeds)" in " ".join(table.stdout.split())
-    assert "a paired t test over folds. It is about other folds" in " ".join(table.stdout.split())
+    assert "a paired t test over folds, about other folds" in " ".join(table.stdout.split())
     first, other = csv.DictReader(io.StringIO(unseen(*words, "--format=csv", cwd=tmp_path).stdout))
     assert (other["runs"], other["seeds"], other["units"]) == ("model nets.py:Large", "3", "4")
     apart = float(other["rounded"]) - float(first["rounded"])

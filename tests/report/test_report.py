@@ -209,7 +209,7 @@ def test_hostile_names_are_only_names(tmp_path):
 def test_latex_names_the_package_that_it_needs_and_labels_its_tables(symbols, tmp_path):
     run = made_up_run(tmp_path, small(symbols), noisy, [1]).path
     text = as_latex(summary_of(RunFolder(run.rename(tmp_path / "a_b%{c}"))))
-    assert "\n% needs \\usepackage{booktabs}" in text
+    assert text.startswith("% needs \\usepackage{booktabs}")
     labels = re.findall(r"\\caption\{[^}]+\}\n\\label\{(.*)\}\n", text)
     assert labels == ["tab:a-b--c--accuracy", "tab:a-b--c--errors"]
 

@@ -305,15 +305,12 @@ def constant_shares(data: RunData) -> tuple[float, float]:
 
 def bands_of(folds: Sequence[FoldData]) -> tuple[Band, ...]:
     """For every answer, where the predictions lie, over all folds."""
-    predictions = np.concatenate([fold.arrays.prediction for fold in folds])
+    predictions = np.concatenate([fold.arrays.prediction for fold in folds]).astype(np.float64)
     answers = np.concatenate([fold.arrays.answer for fold in folds])
-    order = np.argsort(answers, kind="stable")
-    values, starts = np.unique(answers[order], return_index=True)
-    groups = np.split(predictions[order].astype(np.float64), starts[1:])
     with np.errstate(all="ignore"):
         return tuple(
-            Band(value, *np.quantile(group, BAND).tolist())
-            for value, group in zip(values.tolist(), groups, strict=True)
+            Band(answer, *np.quantile(predictions[answers == answer], BAND).tolist())
+            for answer in np.unique(answers).tolist()
         )
 
 

@@ -25,19 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TESTED = {
-    "folds": "p: a paired t test over folds. It is about other folds with networks that are "
-    "trained alike.",
-    "networks": "p: a paired t test over seeds. It is about this fold alone, with other networks "
-    "that are trained alike.",
+    "folds": "a paired t test over folds, about other folds with networks trained alike.",
+    "networks": "a paired t test over seeds, about this fold with other networks trained alike.",
 }
-INTERVAL = (
-    "The 95 % interval holds that of the t test, and is wider where figures are spread unevenly, "
-    "as accuracies near 100 % are: there it may hold 0 although p is below 0.05."
-)
-MEANS_OF_ALL = (
-    "The means are over all that a run has answered, the differences only over what both have: "
-    "where runs have other folds done, means do not differ by the difference."
-)
 HEADINGS = ("runs", "seen", "unseen", "over", "difference", "95 % interval", "p")
 
 Rows = Sequence[ComparedRuns]
@@ -147,33 +137,24 @@ def _footnotes(rows: Rows) -> list[str]:
         f"{format_count(row.folds, 'fold')}, {format_count(row.common_seeds, 'seed')}"
         for row in others
     }
-    most = max(row.combinations for row in rows)
-    some_left_out = min(row.headline.combinations for row in others) < most
     tested = {row.headline.unit for row in others if row.headline.units >= FEWEST_UNITS}
     fewest = min((row.headline for row in others), key=lambda each: each.units)
     return [
         f"Differences are from {rows[0].name}, paired over what both answered when it was unseen "
         f"({'; '.join(sorted(paired))}). Seen: seen combinations by rounding.",
-        *([MEANS_OF_ALL] if some_left_out else []),
-        *(TESTED[unit] for unit in sorted(tested)),
-        *([INTERVAL] if tested else []),
+        *(f"p: {TESTED[unit]}" for unit in sorted(tested)),
         *([_what_to_run(rows[0].fold_count, fewest)] if fewest.units < FEWEST_UNITS else []),
     ]
 
 
 def _what_to_run(folds: int, fewest: Comparison) -> str:
     """What would give a test where there is none."""
-    more = (
-        f"run each with {FEWEST_UNITS} seeds or more by a study that varies seed = [0, 1, 2] "
-        "(unseen sweep FILE; unseen compare --study FILE --by SETTING)"
-    )
     if folds >= FEWEST_UNITS:
         more = f"run {FEWEST_UNITS} or more of the {folds} folds of each (--folds 1-{FEWEST_UNITS})"
+    else:
+        more = "compare several seeds (unseen compare --study FILE --by SETTING)"
     units = format_count(fewest.units, "fold" if fewest.unit == "folds" else "seed")
-    return (
-        f"No test: there {'is' if fewest.units == 1 else 'are'} only {units} in common, and a test "
-        f"needs {FEWEST_UNITS}. To get one, {more}."
-    )
+    return f"No test: {units} in common, and it needs {FEWEST_UNITS}. To get one, {more}."
 
 
 def check_figure(path: Path) -> None:

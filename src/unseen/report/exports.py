@@ -39,15 +39,22 @@ NAMED_BY = ("name", "combination", "layer", "place", "digit")  # an entry of a l
 
 
 def as_latex(summary: Summary) -> str:
-    """Two tables for the booktabs package, and the verdict."""
-    experiment, results = summary.experiment, summary.results
-    text = latex_document(
-        [verdict_text(replace(summary, passed_on=True)).text],
-        fold_tables(experiment, results),
-        [footnote(experiment, results)],
-        label=summary.run,
-    )
-    return f"% {_one_line(describe(experiment, results))}\n{text}"
+    """The verdict and two tables for the booktabs package."""
+    return latex_document(*_parts(summary), label=summary.run)
+
+
+def as_markdown(summary: Summary) -> str:
+    """The verdict and the tables."""
+    before, tables, after = _parts(summary)
+    texts = [*map(markdown_escaped, before), *map(_markdown_table, tables)]
+    return "\n\n".join([*texts, *map(markdown_escaped, after)]) + "\n"
+
+
+def _parts(summary: Summary) -> tuple[list[str], list[TextTable], list[str]]:
+    """What stands before the tables, the tables, and what stands after them."""
+    run = summary.experiment, summary.results
+    verdict = verdict_text(replace(summary, passed_on=True)).text
+    return [verdict, describe(*run)], fold_tables(*run), [footnote(*run)]
 
 
 def latex_document(
@@ -79,19 +86,6 @@ def _latex_table(table: TextTable, run: str) -> str:
 def latex_escaped(text: str) -> str:
     """A text that LaTeX prints as it is."""
     return _one_line(text).translate(LATEX)
-
-
-def as_markdown(summary: Summary) -> str:
-    """The verdict and the tables."""
-    verdict = verdict_text(replace(summary, passed_on=True))
-    sentences = markdown_escaped(" ".join(verdict.sentences))
-    parts = [
-        f"**{markdown_escaped(verdict.headline)}.** {sentences}",
-        markdown_escaped(describe(summary.experiment, summary.results)),
-        *map(_markdown_table, fold_tables(summary.experiment, summary.results)),
-        markdown_escaped(footnote(summary.experiment, summary.results)),
-    ]
-    return "\n\n".join(parts) + "\n"
 
 
 def _markdown_table(table: TextTable) -> str:
