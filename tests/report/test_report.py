@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import write_symbols
-from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
+from made_up_runs import by_heart, diverged, exact, made_up_run, noisy, summary_of
 
 from unseen.analysis.run_data import load_run_data
 from unseen.errors import printable
@@ -89,7 +89,7 @@ RUNS = {
     "large answers": ({"operation": "multiply"}, noisy, [1, 2], 100),
     "shown signs": ({"operation": "shown:+,-"}, noisy, [1, 2], 200),
     "a random table": ({"operation": "table:1"}, by_heart, None, 100),
-    "astray": ({}, astray, [1, 2], 100),
+    "diverged": ({}, diverged, [1, 2], 100),
     "a corner": ({"split": "corner"}, noisy, None, 100),
     "one combination": ({"split": "listed", "unseen_list": (((3, 4),),)}, noisy, None, 100),
     "overlapping folds": ({"unseen": 30}, noisy, None, 100),

@@ -77,7 +77,7 @@ def shifted(asked: Asked) -> np.ndarray:
     return (asked.samples.answers - 2.0).astype(np.float32)
 
 
-def astray(asked: Asked) -> np.ndarray:
+def diverged(asked: Asked) -> np.ndarray:
     return np.full(len(asked.samples), np.nan, np.float32)
 
 

@@ -11,9 +11,7 @@ from unseen.analysis.intervals import Comparison, Unseen, paired_comparison
 from unseen.analysis.references import different_settings
 from unseen.analysis.summary import Score, Summary
 from unseen.errors import UnseenError, shortened
-from unseen.problem.problem import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
-from unseen.problem.splits import typed_folds
-from unseen.runs.experiment import Experiment
+from unseen.runs.experiment import Experiment, setting_value
 from unseen.training.metrics import HEADLINE, unseen_metrics
 
 Matched = tuple[int, Score, Score]  # a seed, and what two runs made of one combination
@@ -132,35 +130,16 @@ def _incomparable(first: Summary, other: Summary) -> str | None:
     """Why two runs cannot be compared; None if they can."""
     runs = f"{first.run} and {other.run} cannot be compared"
     if different := different_settings(first.question, other.question):
-        apart = _apart(first.experiment.problem, other.experiment.problem, different)
-        return f"{runs}, they answer different questions: {'; '.join(apart)}"
-    if first.run == other.run:
-        return f"{first.run} cannot be compared with itself"
-    return None
-
-
-def _apart(ours: Problem, theirs: Problem, different: Sequence[str]) -> list[str]:
-    """Each setting that makes two questions different, in words."""
-    both = (ours, theirs)
-    words = {name: [_shown(getattr(problem, name)) for problem in both] for name in different}
-    if words.pop("unseen_list", None):
-        words["split"] = [
-            f"listed ({_shown(typed_folds(each.unseen_list))})" if each.unseen_list else each.split
-            for each in both
+        names = dict.fromkeys("split" if each == "unseen_list" else each for each in different)
+        apart = [
+            f"{name.replace('_', ' ')} {_value(first, name)} and {_value(other, name)}"
+            for name in names
         ]
-    if "symbols" in words:
-        names = [Path(problem.symbols).name for problem in both]
-        words["symbols"] = names if names[0] != names[1] else [names[0], "others of that name"]
-    if "development" in words:
-        folds = ["development folds" if each.development else "test folds" for each in both]
-        words["development"] = folds
-        if {ours.split_seed, theirs.split_seed} == {PAPER_SPLIT_SEED, DEVELOPMENT_SPLIT_SEED}:
-            words.pop("split_seed", None)
-    return [
-        ("" if name == "development" else name.replace("_", " ") + " ") + " and ".join(each)
-        for name, each in words.items()
-    ]
+        return f"{runs}, they answer different questions: {'; '.join(apart)}"
+    return f"{first.run} cannot be compared with itself" if first.run == other.run else None
 
 
-def _shown(value: object) -> str:
-    return "a tenth" if value is None else shortened(str(value))
+def _value(summary: Summary, setting: str) -> str:
+    """The value of a setting; of symbols in a folder, only its name."""
+    value = str(setting_value(summary.experiment, setting))
+    return shortened(Path(value).name if setting == "symbols" else value)

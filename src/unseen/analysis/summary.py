@@ -143,8 +143,8 @@ class Summary:
 
         >>> import unseen
         >>> run = unseen.run("fast", folds=1, samples=2, test_samples=2)
-        >>> sorted(run.summary.to_dict()["intervals"]["rounded"])
-        ['high', 'low', 'mean', 'unit', 'units']
+        >>> sorted(run.summary.to_dict()["attribution"]["misread"])
+        ['left', 'right']
         """
         figures = {
             "judgement": self.judgement,
