@@ -78,9 +78,7 @@ class World:
             *({"rounded": 0.1, "mse": 2.0, "mean_error": 0.1}, [[3, 8]], [0], [2], [3.5], [4.5]),
         )
         self.outcomes = {
-            fold: made_up_runs.outcome(
-                self.experiment, fold, self.task, made_up_runs.noisy, recorded=True
-            )
+            fold: made_up_runs.outcome(self.experiment, fold, self.task, made_up_runs.noisy)
             for fold in FOLDS
         }
         for fold in FOLDS:

@@ -137,7 +137,7 @@ def test_a_run_is_one_call(ran):
     assert by_combination[0]["answer"] == -6
     right = np.mean([row["rounded"] for row in by_combination if row["fold"] == 1])
     assert run.measures.by_fold[0]["rounded"] == pytest.approx(right)
-    assert run.summary.rounded.mean == pytest.approx(
+    assert run.summary.headline.mean == pytest.approx(
         np.mean([r["rounded"] for r in by_combination])
     )
     assert "Shown pairs it had never seen" in str(run)
@@ -320,7 +320,7 @@ def test_what_was_run_is_not_run_again(ran):
     assert [type(event) for event in events] == [Started, FoldDone, Ended]
     # and folds that were not asked for are mentioned, not counted
     assert again.measures.by_fold == [run.measures.by_fold[0]]
-    assert again.summary.rounded != run.summary.rounded
+    assert again.summary.headline != run.summary.headline
     assert (again.other_folds, run.other_folds) == ([2], [])
     assert unseen.load(again.name, here / "runs").measures == run.measures
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import write_symbols
 from made_up_runs import exact, made_up_run, noisy, summary_of
 
-from unseen.analysis.error_parts import ErrorParts, estimate, split_mean_error
+from unseen.analysis.error_parts import ErrorParts, split_error
 from unseen.analysis.run_data import load_run_data
 from unseen.analysis.verdict import Judgement
 from unseen.report.report import render_report
@@ -97,6 +97,6 @@ ALIKE = np.ones((2, 2))
 )
 def test_the_worked_numbers_are_what_is_computed(errors, shift, shared, parts):
     nothing = ErrorParts(0, 0, 0, 0, (0, 0), 0)
-    found = split_mean_error(estimate(11 + errors, 11), shift, shared)
+    found = split_error(11 + errors, 11, shift, shared)
     for name, expected in (vars(nothing) | parts).items():
         assert getattr(found, name) == pytest.approx(expected, abs=0.01)

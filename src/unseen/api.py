@@ -96,10 +96,10 @@ class Run:
     folds: tuple[int, ...] | None = None  # that were asked for; None for all that are done
 
     def __str__(self) -> str:
-        from unseen.report.repeat_command import commands_as_calls
+        from unseen.report.repeat_command import as_call
         from unseen.report.verdict_text import verdict_text
 
-        return commands_as_calls(verdict_text(self.summary).text)
+        return verdict_text(self.summary, as_call).text
 
     def __repr__(self) -> str:
         return f"Run({str(self.folder.path)!r}, folds={[each.fold for each in self.results]})"

@@ -36,59 +36,60 @@ def simulated(rng, level, spreads, shape, folds=None):
     return expit(centre + of_folds * folds + of_seeds * rng.standard_normal(shape))
 
 
+def coverage(sizes, draw, repeats=REPEATS):
+    """Asserts that intervals hold the truth; `draw` gives an interval and the truth."""
+    for folds, seeds in sizes:
+        rng = np.random.default_rng(folds * 100 + seeds)
+        covered = 0
+        for _ in range(repeats):
+            found, truth = draw(rng, (folds, seeds))
+            covered += found.low <= truth <= found.high
+        assert covered / repeats >= 0.92, f"{folds} folds of {seeds} seeds: {covered / repeats}"
+
+
 @pytest.mark.parametrize("level", [0.02, 0.5, 0.98])
 @pytest.mark.parametrize("dominating", SPREADS)
 def test_an_interval_covers_the_truth_in_92_percent_at_every_size(level, dominating):
     spreads = SPREADS[dominating]
     of_all = simulated(np.random.default_rng(1), level, spreads, (200_000, 1)).mean()
-    for folds, seeds in SIZES:
-        rng = np.random.default_rng(folds * 100 + seeds)
-        covered = 0
-        for _ in range(REPEATS // (1 if level == 0.98 else 2)):
-            # of a single fold, the truth is what other seeds would get on this fold
-            effects = rng.standard_normal((folds, 1))
-            values = simulated(rng, level, spreads, (folds, seeds), effects)
-            truth = of_all
-            if folds == 1:
-                truth = simulated(rng, level, spreads, (1, 20_000), effects).mean()
-            found = mean_interval([*values], share=True)
-            covered += found.low <= truth <= found.high
-        repeats = REPEATS // (1 if level == 0.98 else 2)
-        assert covered / repeats >= 0.92, f"{folds} folds of {seeds} seeds: {covered / repeats}"
+
+    def draw(rng, shape):
+        # of a single fold, the truth is what other seeds would get on this fold
+        effects = rng.standard_normal((shape[0], 1))
+        values = simulated(rng, level, spreads, shape, effects)
+        truth = of_all
+        if shape[0] == 1:
+            truth = simulated(rng, level, spreads, (1, 20_000), effects).mean()
+        return mean_interval([*values], share=True), truth
+
+    coverage(SIZES, draw, REPEATS // (1 if level == 0.98 else 2))
 
 
 @pytest.mark.parametrize(("level", "size"), [(0.02, 5), (0.98, 5), (0.995, 20), (0.5, 2)])
 def test_an_interval_covers_the_mean_of_accuracies_that_crowd_at_an_end(level, size):
     """Beta distributions: most folds have all right, and a few have much less."""
-    for folds, seeds in ((1, 3), (3, 1), (5, 1), (3, 3), (10, 1)):
-        rng = np.random.default_rng(folds * 100 + seeds)
-        covered = 0
-        for _ in range(REPEATS):
-            values = rng.beta(level * size, (1 - level) * size, (folds, seeds))
-            found = mean_interval([*values], share=True)
-            covered += found.low <= level <= found.high
-        assert covered / REPEATS >= 0.92, f"{folds} folds of {seeds} seeds: {covered / REPEATS}"
+
+    def draw(rng, shape):
+        values = rng.beta(level * size, (1 - level) * size, shape)
+        return mean_interval([*values], share=True), level
+
+    coverage(((1, 3), (3, 1), (5, 1), (3, 3), (10, 1)), draw)
 
 
 @pytest.mark.parametrize("levels", [(0.99, 0.97), (0.97, 0.01), (0.55, 0.5)])
 @pytest.mark.parametrize("dominating", SPREADS)
 def test_the_interval_of_a_difference_covers_it_in_92_percent(levels, dominating):
-    spreads = SPREADS[dominating]
-
     def two_networks(rng, shape):
         folds = rng.standard_normal((*shape[:-1], 1))  # as hard for both
-        return [simulated(rng, level, spreads, shape, folds) for level in levels]
+        return [simulated(rng, level, SPREADS[dominating], shape, folds) for level in levels]
 
     ours, theirs = two_networks(np.random.default_rng(2), (200_000, 1))
     truth = float((ours - theirs).mean())
-    for folds, seeds in ((3, 1), (3, 3), (10, 1)):
-        rng = np.random.default_rng(folds * 100 + seeds)
-        covered = 0
-        for _ in range(REPEATS):
-            ours, theirs = two_networks(rng, (folds, seeds))
-            found = paired_comparison(as_pairs(ours, theirs), share=True)
-            covered += found.low <= truth <= found.high
-        assert covered / REPEATS >= 0.92, f"{folds} folds of {seeds} seeds: {covered / REPEATS}"
+
+    def draw(rng, shape):
+        return paired_comparison(as_pairs(*two_networks(rng, shape)), share=True), truth
+
+    coverage(((3, 1), (3, 3), (10, 1)), draw)
 
 
 def as_pairs(ours, theirs):
@@ -155,11 +156,15 @@ def test_errors_all_equal_have_no_interval():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_network_that_diverged_leaves_no_interval(value):
+def test_a_network_that_diverged_leaves_no_interval_and_no_test(value):
     found = mean_interval([[0.7, value], [0.5, 0.2], [0.1, 0.3]])
     assert not math.isfinite(found.mean)
     assert math.isnan(found.low)
     assert math.isnan(found.high)
+    ours = np.asarray([[value], [1], [1], [1]])
+    compared = paired_comparison(as_pairs(ours, np.zeros((4, 1))))
+    assert not math.isfinite(compared.difference)
+    assert math.isnan(compared.p_value)
 
 
 @given(st.lists(st.lists(st.floats(0, 1), max_size=4), min_size=1, max_size=5).filter(any))
@@ -199,14 +204,6 @@ def test_two_folds_have_a_difference_and_no_test():
     assert found.difference == 1
     assert math.isnan(found.p_value)
     assert math.isnan(found.low)
-
-
-def test_a_run_that_diverged_is_compared_without_a_p_value():
-    ours = np.ones((5, 1))
-    ours[0] = math.nan
-    found = paired_comparison(as_pairs(ours, np.zeros((5, 1))))
-    assert math.isnan(found.difference)
-    assert math.isnan(found.p_value)
 
 
 def test_nothing_to_average_or_to_compare_is_refused():

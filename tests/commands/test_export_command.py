@@ -94,7 +94,7 @@ def test_weights_come_with_a_card_that_says_what_was_measured(tmp_path, capsys):
     assert config["settings"]["operation"] == "add"
     assert config["unseen"]["2"] == [[*each] for each in run.results[1].unseen]
     card = (tmp_path / "README.md").read_text()
-    share = f"{100 * run.summary.rounded.mean:.1f} %"
+    share = f"{100 * run.summary.headline.mean:.1f} %"
     for said in ("unseen pairs | " + share, "seen pairs", "95 % interval", "## Limits"):
         assert said in card
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL, run_json, unseen, write_symbols
-from made_up_runs import astray, by_heart, exact, made_up_run, noisy
+from made_up_runs import by_heart, diverged, exact, made_up_run, noisy
 
 from unseen.cli import command
 from unseen.runs.presets import PRESETS
@@ -27,6 +27,21 @@ class Net(torch.nn.Module):
     def forward(self, pictures):
         return self.say(self.read(pictures.flatten(1)).tanh())
 """
+
+
+def ask(*words: str | Path, cwd: Path) -> str:
+    """What a command that succeeds prints on stdout."""
+    ended = unseen(*words, cwd=cwd)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def refuse(*words: str | Path, cwd: Path) -> str:
+    """The one line in which a command is refused."""
+    ended = unseen(*words, cwd=cwd)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.count("\n") == 1
+    return ended.stderr
 
 
 @pytest.fixture(scope="module")
@@ -126,26 +141,23 @@ def test_a_report_is_written_although_nobody_reads_the_tables(runs, tmp_path, mo
 
 def test_the_report_goes_where_it_is_asked_to(a_run: Path):
     here = a_run.parent.parent
-    told = unseen("report", a_run.name, "--output", "page.html", "--figures", "figures", cwd=here)
-    assert told.stdout == "Report: page.html\n"
+    asked = ("report", a_run.name, "--output", "page.html", "--figures", "figures")
+    assert ask(*asked, cwd=here) == "Report: page.html\n"
     assert {path.suffix for path in (here / "figures").iterdir()} == {".svg", ".pdf"}
-    printed = unseen("report", a_run.name, "--format", "latex", cwd=here)
-    assert printed.stdout.count(r"\begin{tabular}") == 2
-    shown = json.loads(unseen("show", a_run.name, "--json", cwd=here).stdout)
+    assert ask("report", a_run.name, "--format=latex", cwd=here).count(r"\begin{tabular}") == 2
+    shown = json.loads(ask("show", a_run.name, "--json", cwd=here))
     assert shown["insight"]["headline"]
     assert len(shown["folds"]) == 10
-    csv = unseen("report", a_run.name, "--format", "csv", "--output", "run.csv", cwd=here)
-    assert csv.stdout == ""
+    assert ask("report", a_run.name, "--format=csv", "--output", "run.csv", cwd=here) == ""
     assert f"{shown['insight']['intervals']['rounded']['mean']}" in (here / "run.csv").read_text()
 
 
-def test_a_deep_look_is_kept_until_its_fold_is_run_again(tmp_path: Path):
+def test_a_deep_report_is_kept_until_the_result_changes(tmp_path: Path):
     symbols = write_symbols(tmp_path / "symbols")
     options = ["--length", "1", "--symbols", symbols, "--folds", "1", *SMALL]
     run = tmp_path / run_json(*options, cwd=tmp_path)["run"]
-    looked = unseen("report", run, "--deep", cwd=tmp_path)
-    assert looked.returncode == 0, looked.stderr
-    insight = json.loads(unseen("show", run, "--json", cwd=tmp_path).stdout)["insight"]
+    ask("report", run, "--deep", cwd=tmp_path)
+    insight = json.loads(ask("show", run, "--json", cwd=tmp_path))["insight"]
     assert insight["attribution"]["images"] == 100
     (only,) = insight["attribution"]["combinations"]
     assert only["mse"] == pytest.approx(insight["attribution"]["mse"])
@@ -153,33 +165,28 @@ def test_a_deep_look_is_kept_until_its_fold_is_run_again(tmp_path: Path):
     assert "Where are the symbols read?" in (run / "report.html").read_text()
     kept = run / "folds/01/deep.json"
     written = kept.stat().st_mtime_ns
-    assert unseen("report", run, "--deep", cwd=tmp_path).returncode == 0
+    ask("report", run, "--deep", cwd=tmp_path)
     assert kept.stat().st_mtime_ns == written
     RunFolder(run).discard_result(1)
     assert RunFolder(run).derived(1, "deep.json") is None
 
 
-def test_a_network_of_its_own_is_looked_into_only_when_it_is_named_again(tmp_path: Path):
+def test_the_layers_of_an_own_network_are_analysed_only_when_it_is_named_again(tmp_path: Path):
     (tmp_path / "net.py").write_text(OWN_NETWORK)
     symbols = write_symbols(tmp_path / "symbols")
     options = ["--symbols", symbols, "--model", "net.py:Net", "--length", "1", "--folds", "1"]
-    options += SMALL
-    run = tmp_path / run_json(*options, cwd=tmp_path)["run"]
+    run = tmp_path / run_json(*options, *SMALL, cwd=tmp_path)["run"]
     (tmp_path / "net.py").rename(tmp_path / "moved.py")
-    plain = unseen("report", run, cwd=tmp_path)
-    assert plain.returncode == 0, plain.stderr
+    ask("report", run, cwd=tmp_path)
     assert "never runs unasked" in (run / "report.html").read_text()
-    refused = unseen("report", run, "--deep", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "net.py:Net is never run unasked; name its file.py:Class again" in refused.stderr
-    by_network = unseen("report", "fast", "--model", "moved.py:Net", cwd=tmp_path)
-    assert by_network.returncode == 0, by_network.stderr
-    named = unseen("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
-    assert named.returncode == 0, named.stderr
+    refused = refuse("report", run, "--deep", cwd=tmp_path)
+    assert "net.py:Net is never run unasked; name its file.py:Class again" in refused
+    ask("report", "fast", "--model", "moved.py:Net", cwd=tmp_path)
+    ask("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
     (run / "folds/01/deep.json").unlink()
     (tmp_path / "moved.py").write_text(OWN_NETWORK.replace("tanh", "relu"))
-    other = unseen("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
-    assert "changed after" in other.stderr
+    other = refuse("report", run, "--deep", "--model", "moved.py:Net", cwd=tmp_path)
+    assert "changed after" in other
 
 
 @pytest.fixture
@@ -197,32 +204,25 @@ def runs(tmp_path: Path):
 
 def test_runs_are_compared_fold_by_fold(runs, tmp_path):
     first, other = runs(noisy), runs(exact, seed=1)
-    table = unseen("compare", first, other, "--figure", "difference.svg", cwd=tmp_path)
-    assert table.returncode == 0, table.stderr
-    assert "a paired t test over folds" in " ".join(table.stdout.split())
+    table = ask("compare", first, other, "--figure", "difference.svg", cwd=tmp_path)
+    assert "a paired t test over folds" in " ".join(table.split())
+    assert "test MSE, unseen combinations; less is better" in table
     assert (tmp_path / "difference.svg").read_text().startswith("<?xml")
-    ended = unseen("compare", first, other, first.replace("fast", "fast"), "--json", cwd=tmp_path)
-    assert "cannot be compared with itself" in ended.stderr
-    document = json.loads(unseen("compare", first, other, "--json", cwd=tmp_path).stdout)
+    itself = refuse("compare", first, other, first, "--json", cwd=tmp_path)
+    assert "cannot be compared with itself" in itself
+    document = json.loads(ask("compare", first, other, "--json", cwd=tmp_path))
     (difference,) = document["differences"]
     means = [run["mean"]["rounded"] for run in document["runs"]]
     assert difference["rounded"]["difference"] == pytest.approx(means[1] - means[0])
     assert difference["rounded"]["p_value"] < 0.01
     assert difference["test_mse"]["difference"] < 0
     assert (difference["folds"], difference["rounded"]["combinations"]) == (10, 100)
-    few = runs(exact, [1, 2], seed=2)
-    said = unseen("compare", first, few, cwd=tmp_path).stdout
-    assert "No test: there are only 2 folds in common" in " ".join(said.split())
-    assert "means do not differ by the difference" in " ".join(said.split())
-    assert "means do not differ" not in " ".join(table.stdout.split())
-    lost = unseen("compare", first, runs(astray, seed=3), cwd=tmp_path).stdout
-    assert "nan" not in lost
+    few = ask("compare", first, runs(exact, [1, 2], seed=2), cwd=tmp_path)
+    assert "No test: 2 folds in common" in " ".join(few.split())
+    lost = ask("compare", first, runs(diverged, seed=3), cwd=tmp_path)
     assert re.search(r"100 +— +— +—", lost)
-    two = unseen(
-        "compare", *(runs(noisy, [1], unseen=2, seed=seed) for seed in (1, 2)), cwd=tmp_path
-    )
-    assert two.returncode == 0
-    assert "nan" not in two.stdout
+    two = ask("compare", *(runs(noisy, [1], unseen=2, seed=seed) for seed in (1, 2)), cwd=tmp_path)
+    assert "nan" not in lost + two
 
 
 TWO_NETWORKS = """
@@ -248,39 +248,38 @@ seed = [0, 1, 2]
 """
 
 
-def test_two_networks_of_ones_own_on_a_split_of_ones_own_are_compared_over_seeds(tmp_path):
+def test_two_own_networks_on_an_own_split_are_compared_over_seeds(tmp_path):
     write_symbols(tmp_path / "symbols")
     (tmp_path / "nets.py").write_text(TWO_NETWORKS)
     (tmp_path / "mine.txt").write_text("3 8\n8 3\n\n1 2\n\n0 7 | 5 5\n")
     (tmp_path / "st.toml").write_text(STUDY)
-    assert unseen("sweep", "st.toml", "--quiet", cwd=tmp_path).returncode == 0
+    ask("sweep", "st.toml", "--quiet", cwd=tmp_path)
     words = ("compare", "--study", "st.toml", "--by", "model")
-    table = unseen(*words, cwd=tmp_path)
-    assert "model nets.py:Large: fast --model nets.py:Large, 3 seeds" in table.stdout
-    assert "(5 combinations in 4 folds, 3 seeds)" in " ".join(table.stdout.split())
-    assert "a paired t test over folds. It is about other folds" in " ".join(table.stdout.split())
-    first, other = csv.DictReader(io.StringIO(unseen(*words, "--format=csv", cwd=tmp_path).stdout))
+    table = ask(*words, cwd=tmp_path)
+    assert "model nets.py:Large: fast --model nets.py:Large, 3 seeds" in table
+    assert "(5 combinations in 4 folds, 3 seeds)" in " ".join(table.split())
+    assert "a paired t test over folds, about other folds" in " ".join(table.split())
+    first, other = csv.DictReader(io.StringIO(ask(*words, "--format=csv", cwd=tmp_path)))
     assert (other["runs"], other["seeds"], other["units"]) == ("model nets.py:Large", "3", "4")
     apart = float(other["rounded"]) - float(first["rounded"])
     assert float(other["rounded_difference"]) == pytest.approx(apart)
     assert float(other["rounded_low"]) <= apart <= float(other["rounded_high"])
     assert 0 <= float(other["seen_rounded"]) <= 1
-    latex = unseen(*words, "--format=latex", cwd=tmp_path).stdout
+    latex = ask(*words, "--format=latex", cwd=tmp_path)
     assert latex.count(r"\begin{table}") == latex.count("model nets.py:Large &") == 4
     rows = csv.DictReader(io.StringIO((tmp_path / "runs/st.csv").read_text()))
     assert {row["split"] for row in rows} == {"3 8; 8 3 | 1 2 | 0 7 | 5 5"}
-    refused = unseen("compare", "--study", "st.toml", "--by", "epochs", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "must name a setting that the study varies: model" in refused.stderr
+    refused = refuse("compare", "--study", "st.toml", "--by", "epochs", cwd=tmp_path)
+    assert "must name a setting that the study varies: model" in refused
 
 
 def test_the_same_symbols_in_another_folder_are_no_difference(runs, tmp_path):
     copy = shutil.copytree(tmp_path / "symbols", tmp_path / "moved" / "copy")
     compared = (runs(noisy, [1]), runs(exact, [1], seed=1, symbols=str(copy)))
-    said = unseen("compare", *compared, cwd=tmp_path).stdout
-    assert f"{compared[1]}: fast --seed 1\n" in said
-    assert said.count("--symbols symbols") == 1
-    document = json.loads(unseen("compare", *compared, "--json", cwd=tmp_path).stdout)
+    table = ask("compare", *compared, cwd=tmp_path)
+    assert f"{compared[1]}: fast --seed 1\n" in table
+    assert table.count("--symbols symbols") == 1
+    document = json.loads(ask("compare", *compared, "--json", cwd=tmp_path))
     assert [run["settings"] for run in document["runs"]] == [{}, {"seed": 1}]
 
 
@@ -288,41 +287,31 @@ def test_runs_of_other_questions_are_not_compared(runs, tmp_path):
     first = runs(noisy, [1])
     refusals = {
         runs(noisy, [1], operation="subtract"): "operation add and subtract",
-        runs(noisy, [1], split_seed=3): "split seed 376483 and 3",
         runs(noisy, [1], split="answer", operation="multiply"): (
             "operation add and multiply; split random and answer"
         ),
-        runs(noisy, [1], development=True): "questions: test folds and development folds",
         runs(noisy, [1], development=True, split_seed=5): (
-            "split seed 376483 and 5; test folds and development folds"
+            "split seed 376483 and 5; development False and True"
         ),
-        runs(noisy, [1], unseen=20): "unseen a tenth and 20",
-        runs(noisy, [1], split=[(3, 8)]): "split random and listed (3 8)",
+        runs(noisy, [1], unseen=20): "unseen None and 20",
+        runs(noisy, [1], split=[(3, 8)]): "split random and 3 8",
         runs(noisy, [1], symbols=write_symbols(tmp_path / "7", labels=7)): "symbols symbols and 7",
         runs(by_heart, [2], seed=1): "no finished fold in common",
     }
-    ended = unseen("compare", first, *refusals, cwd=tmp_path)
-    assert ended.returncode == 2
-    sentences = ended.stderr.strip().split(". ")
+    sentences = refuse("compare", first, *refusals, cwd=tmp_path).strip().split(". ")
     for sentence, (other, words) in zip(sentences, refusals.items(), strict=True):
         assert f" and {other} cannot be compared" in sentence
         assert sentence.endswith(words)
-    assert "needs two runs" in unseen("compare", first, cwd=tmp_path).stderr
-    bad = unseen("compare", first, runs(exact, [1], seed=4), "--figure", "x.gif", cwd=tmp_path)
-    assert "must be a name that ends in .svg or .pdf" in bad.stderr
-    assert bad.stdout == ""
+    assert "needs two runs" in refuse("compare", first, cwd=tmp_path)
+    bad = refuse("compare", first, runs(exact, [1], seed=4), "--figure", "x.gif", cwd=tmp_path)
+    assert "must be a name that ends in .svg or .pdf" in bad
 
 
-@pytest.mark.parametrize(
-    "others", [{"per_label": 6}, {"per_label": 20}, {"labels": 7}, {"ink": 180}]
-)
+@pytest.mark.parametrize("others", [{"per_label": 6}, {"labels": 7}, {"ink": 180}])
 def test_a_run_is_not_shown_with_other_symbols_than_its_own(runs, tmp_path, others):
     run = runs(noisy, [1])
     write_symbols(tmp_path / "symbols", **others)
-    ended = unseen("report", run, cwd=tmp_path)
-    assert ended.returncode == 2
-    assert f"changed after {run} was run with it" in ended.stderr
-    assert ended.stderr.count("\n") == 1
+    assert f"changed after {run} was run with it" in refuse("report", run, cwd=tmp_path)
     shown = unseen("show", run, cwd=tmp_path)
     assert shown.returncode == 0
     assert "nothing can be said of what it shows" in shown.stderr
@@ -330,18 +319,16 @@ def test_a_run_is_not_shown_with_other_symbols_than_its_own(runs, tmp_path, othe
 
 def test_a_run_with_nothing_done_has_no_report(tmp_path: Path):
     RunFolder(tmp_path / "runs/fast-0").create(PRESETS["fast"]())
-    ended = unseen("report", "fast", cwd=tmp_path)
-    assert ended.returncode == 2
-    assert ended.stderr == "unseen: no fold of fast-0 is done; there is nothing to report\n"
+    refused = refuse("report", "fast", cwd=tmp_path)
+    assert refused == "unseen: no fold of fast-0 is done; there is nothing to report\n"
 
 
 def test_a_network_trained_on_a_random_table_gets_nothing_unseen(tmp_path: Path):
     symbols = write_symbols(tmp_path / "symbols")
-    document = run_json(
+    insight = run_json(
         "--operation", "table:1", "--symbols", symbols, "--folds", "1-6", "--samples", "10",
         "--test-samples", "10", "--watched-samples", "20", "--epochs", "2", "--no-report",
         "--quiet", cwd=tmp_path,
-    )  # fmt: skip
-    insight = document["insight"]
+    )["insight"]  # fmt: skip
     assert insight["headline"] in ("No", "Too little learnt to tell")
     assert insight["intervals"]["rounded"]["low"] <= insight["best_constant"]

@@ -254,7 +254,7 @@ def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browse
             tabs[-1].goto(f"{lab.url}#{urlencode({**SETUP, 'seed': 19, 'split': '1.1'})}")
             tabs[-1].wait_for_selector("#moment:not(:empty)")
         tabs[0].close()
-        folder.save(outcome(experiment, 1, make_task(experiment.problem), noisy, recorded=True))
+        folder.save(outcome(experiment, 1, make_task(experiment.problem), noisy))
     for tab in tabs[1:]:
         tab.wait_for_selector("#verdict a")
 

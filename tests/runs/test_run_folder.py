@@ -34,7 +34,7 @@ SMALL = fast().vary(samples=6, test_samples=4)
 
 @cache
 def outcome(fold: int = 3) -> FoldOutcome:
-    made = made_up_runs.outcome(SMALL, fold, make_task(SMALL.problem), noisy, recorded=True)
+    made = made_up_runs.outcome(SMALL, fold, make_task(SMALL.problem), noisy)
     measures = made.result.measures | {"test_mse": float("nan")}
     return replace(made, result=made.result.model_copy(update={"measures": measures}))
 

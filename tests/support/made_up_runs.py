@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +77,7 @@ def shifted(asked: Asked) -> np.ndarray:
     return (asked.samples.answers - 2.0).astype(np.float32)
 
 
-def astray(asked: Asked) -> np.ndarray:
+def diverged(asked: Asked) -> np.ndarray:
     return np.full(len(asked.samples), np.nan, np.float32)
 
 
@@ -92,23 +92,19 @@ def made_up_run(
     experiment: Experiment,
     answering: Answer = noisy,
     folds: list[int] | None = None,
-    *,
-    recorded: bool = True,
 ) -> RunFolder:
-    """A run folder as `unseen run` leaves it; `recorded` is false for one of an older version."""
+    """A run folder as `unseen run` leaves it."""
     task = make_task(experiment.problem)
     folder = RunFolder.of(experiment, runs_dir)
     folder.create(experiment)
     for fold in folds or range(1, len(task.folds) + 1):
         with folder.hold(fold) as held:
             assert held
-            folder.save(outcome(experiment, fold, task, answering, recorded=recorded))
+            folder.save(outcome(experiment, fold, task, answering))
     return folder
 
 
-def outcome(
-    experiment: Experiment, fold: int, task: Task, answering: Answer, *, recorded: bool
-) -> FoldOutcome:
+def outcome(experiment: Experiment, fold: int, task: Task, answering: Answer) -> FoldOutcome:
     """What a fold whose network answers so would leave."""
 
     def answer(samples: Samples) -> np.ndarray:
@@ -118,14 +114,7 @@ def outcome(
     fitted = FittedModel(answer, safetensors.numpy.save({}), parameters=7, losses=losses)
     streams = Streams(experiment.seed, fold)
     seen = seen_samples(experiment.problem, streams)
-    made = evaluate_fold(experiment, seen, fitted, streams, started=time.perf_counter())
-    if recorded:
-        return made
-    return replace(
-        made,
-        result=made.result.model_copy(update={"quadrants": {}}),
-        arrays=replace(made.arrays, means=None, table_rows=None, tables=None),
-    )
+    return evaluate_fold(experiment, seen, fitted, streams, started=time.perf_counter())
 
 
 def summary_of(folder: RunFolder) -> Summary:

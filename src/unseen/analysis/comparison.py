@@ -1,17 +1,20 @@
 """Runs of one problem, compared combination by combination."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unseen.analysis.intervals import Comparison, Unseen, paired_comparison
 from unseen.analysis.references import different_settings
-from unseen.analysis.summary import Summary, unseen_metrics
-from unseen.errors import UnseenError
-from unseen.problem.problem import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
-from unseen.problem.splits import typed_folds
+from unseen.analysis.summary import Score, Summary
+from unseen.errors import UnseenError, shortened
+from unseen.runs.experiment import Experiment, setting_value
+from unseen.training.metrics import HEADLINE, unseen_metrics
+
+Matched = tuple[int, Score, Score]  # a seed, and what two runs made of one combination
 
 
 @dataclass(frozen=True)
@@ -21,121 +24,122 @@ class RunGroup:
     name: str
     summaries: tuple[Summary, ...]
 
-    def mean(self, metric: str) -> float:
-        """The mean over all combinations and seeds that its runs have."""
-        return float(np.mean([each.measures[metric] for run in self.summaries
-                              for each in run.scores]))  # fmt: skip
-
-    def seen(self) -> float:
-        """The share of seen combinations that round to their answers, in test handwriting."""
-        return float(np.mean([run.spreads["seen_rounded"].mean for run in self.summaries]))
-
 
 @dataclass(frozen=True)
-class RunComparison:
-    """Runs less the first ones, over the combinations that were unseen in the same folds."""
+class ComparedRuns:
+    """The metrics of a group of runs, and their differences from those of the first group."""
 
-    first: str
-    run: str
-    measures: dict[str, Comparison]  # by the name of the metric
+    name: str
+    experiment: Experiment  # of the first run
+    fold_count: int  # that the split has
+    seeds: tuple[int, ...]
+    combinations: int  # in all folds that are done
+    seen: float  # the headline metric of seen combinations
+    means: dict[str, float]  # of unseen ones, by metric
+    # over the combinations that were unseen in the same folds; none of the first group
+    differences: dict[str, Comparison]
     folds: int
-    seeds: int
+    common_seeds: int
 
     @property
-    def rounded(self) -> Comparison:
-        return self.measures["rounded"]
+    def headline(self) -> Comparison:
+        return self.differences[HEADLINE.name]
 
 
-def compare_groups(groups: Sequence[RunGroup]) -> list[RunComparison]:
-    """Every group against the first; refuses runs that were asked something else, all at once."""
-    first, *others = groups
-    faults = [*_faults(first.summaries[0], first.summaries[1:])]
-    for group in others:
-        of_group = _faults(first.summaries[0], group.summaries)
-        faults += of_group or _nothing_in_common(first, group)
+def compare_groups(groups: Sequence[RunGroup]) -> list[ComparedRuns]:
+    """A row for every group, with its differences from the first.
+
+    Refuses runs that were asked something else, and names all of them.
+    """
+    first, faults, rows = groups[0], dict[str, None](), []
+    for group in groups:
+        matched = [] if group is first else _matched(first, group)
+        asked_else = [
+            fault
+            for summary in group.summaries
+            if summary is not first.summaries[0]
+            and (fault := _incomparable(first.summaries[0], summary))
+        ]
+        faults |= dict.fromkeys(asked_else)
+        if not (matched or asked_else or group is first):
+            both = f"{first.name} and {group.name}"
+            faults[f"{both} cannot be compared: they have no finished fold in common"] = None
+        rows.append((group, matched))
     if faults:
-        raise UnseenError(". ".join(dict.fromkeys(faults)))
-    return [_compare(first, other) for other in others]
+        raise UnseenError(". ".join(faults))
+    return [_row(first, *row) for row in rows]
 
 
-def _faults(first: Summary, others: Sequence[Summary]) -> list[str]:
-    return [fault for other in others if (fault := _incomparable(first, other))]
+def _matched(first: RunGroup, other: RunGroup) -> list[Matched]:
+    """What both groups made of the same combinations, unseen in the same folds.
+
+    A run is paired with the first group's run of its seed; or in order, if none is the same.
+    """
+    by_seed = {each.experiment.seed: each for each in first.summaries}
+    pairs = [
+        (each, by_seed[each.experiment.seed])
+        for each in other.summaries
+        if each.experiment.seed in by_seed
+    ] or [*zip(other.summaries, first.summaries, strict=False)]
+    matched = []
+    for ours, theirs in pairs:
+        before = {score.unit: score for score in theirs.scores}
+        for score in ours.scores:
+            if score.unit in before:
+                matched.append((ours.experiment.seed, score, before[score.unit]))
+    return matched
 
 
-def _nothing_in_common(first: RunGroup, other: RunGroup) -> list[str]:
-    """Says so if no run of one group has a fold of the run that it is paired with."""
-    for ours, theirs in _seed_pairs(first, other):
-        if {each.unit for each in ours.scores} & {each.unit for each in theirs.scores}:
-            return []
-    return [
-        f"{first.name} and {other.name} cannot be compared: they have no finished fold in common"
-    ]
+def _row(first: RunGroup, group: RunGroup, matched: Sequence[Matched]) -> ComparedRuns:
+    summary, summaries = group.summaries[0], group.summaries
+    scores = [score for each in summaries for score in each.scores]
+    differences: dict[str, Comparison] = {}
+    for name, metric in unseen_metrics().items() if matched else ():
+        values: dict[Unseen, dict[int, tuple[float, float]]] = {}
+        for seed, ours, theirs in matched:
+            both = ours.measures[name], theirs.measures[name]
+            values.setdefault(ours.unit, {})[seed] = both
+        differences[name] = paired_comparison(values, share=metric.is_share)
+    return ComparedRuns(
+        name=group.name,
+        experiment=_as_compared(summary.experiment, first, seed_counts=len(summaries) == 1),
+        fold_count=summary.fold_count,
+        seeds=tuple(each.experiment.seed for each in summaries),
+        combinations=len({score.unit for score in scores}),
+        seen=float(np.mean([each.seen for each in summaries])),
+        means={
+            name: float(np.mean([score.measures[name] for score in scores]))
+            for name in unseen_metrics()
+        },
+        differences=differences,
+        folds=len({score.fold for _, score, _ in matched}),
+        common_seeds=len({seed for seed, _, _ in matched}),
+    )
+
+
+def _as_compared(experiment: Experiment, first: RunGroup, *, seed_counts: bool) -> Experiment:
+    """An experiment with the first one's folder of symbols: all have the same symbols."""
+    known = first.summaries[0].experiment
+    update: dict[str, Any] = {"symbols": known.problem.symbols}
+    problem = experiment.problem.model_copy(update=update)
+    seed = experiment.seed if seed_counts else known.seed
+    return experiment.model_copy(update={"problem": problem, "seed": seed})
 
 
 def _incomparable(first: Summary, other: Summary) -> str | None:
     """Why two runs cannot be compared; None if they can."""
     runs = f"{first.run} and {other.run} cannot be compared"
     if different := different_settings(first.question, other.question):
-        apart = _apart(first.experiment.problem, other.experiment.problem, different)
+        names = dict.fromkeys("split" if each == "unseen_list" else each for each in different)
+        apart = [
+            f"{name.replace('_', ' ')} {_value(first, name)} and {_value(other, name)}"
+            for name in names
+        ]
         return f"{runs}, they answer different questions: {'; '.join(apart)}"
-    if first.run == other.run:
-        return f"{first.run} cannot be compared with itself"
-    return None
+    return f"{first.run} cannot be compared with itself" if first.run == other.run else None
 
 
-def _apart(ours: Problem, theirs: Problem, different: Collection[str]) -> list[str]:
-    """Each setting that makes two questions different, in words."""
-    words = {
-        name: [_shown(getattr(problem, name)) for problem in (ours, theirs)] for name in different
-    }
-    if "unseen_list" in words:
-        del words["unseen_list"]
-        words["split"] = [_split(problem) for problem in (ours, theirs)]
-    if "symbols" in words:
-        names = [Path(problem.symbols).name for problem in (ours, theirs)]
-        words["symbols"] = names if names[0] != names[1] else [names[0], "others of that name"]
-    if "development" in words:
-        folds = {True: "development folds", False: "test folds"}
-        words["development"] = [folds[ours.development], folds[theirs.development]]
-        if {ours.split_seed, theirs.split_seed} == {PAPER_SPLIT_SEED, DEVELOPMENT_SPLIT_SEED}:
-            words.pop("split_seed", None)
-    return [
-        ("" if name == "development" else name.replace("_", " ") + " ") + " and ".join(both)
-        for name, both in words.items()
-    ]
-
-
-def _split(problem: Problem) -> str:
-    if not problem.unseen_list:
-        return problem.split
-    return f"listed ({_shown(typed_folds(problem.unseen_list))})"
-
-
-def _shown(value: object) -> str:
-    words = "a tenth" if value is None else str(value)
-    return words if len(words) <= 60 else words[:57] + "…"
-
-
-def _compare(first: RunGroup, other: RunGroup) -> RunComparison:
-    measures, folds, seeds = {}, set[int](), set[int]()
-    pairs = _seed_pairs(first, other)
-    for name, metric in unseen_metrics().items():
-        values: dict[Unseen, dict[int, tuple[float, float]]] = {}
-        for ours, theirs in pairs:
-            before = {score.unit: score.measures[name] for score in theirs.scores}
-            for score in ours.scores:
-                if score.unit in before:
-                    pair = score.measures[name], before[score.unit]
-                    values.setdefault(score.unit, {})[ours.experiment.seed] = pair
-        measures[name] = paired_comparison(values, share=metric.unit == "share")
-        folds |= {fold for fold, _ in values}
-        seeds |= {seed for by_seed in values.values() for seed in by_seed}
-    return RunComparison(first.name, other.name, measures, len(folds), len(seeds))
-
-
-def _seed_pairs(first: RunGroup, other: RunGroup) -> list[tuple[Summary, Summary]]:
-    """Other runs, each with the first group's run of its seed; or in order, if none is the same."""
-    by_seed = {each.experiment.seed: each for each in first.summaries}
-    same = [(each, by_seed[each.experiment.seed]) for each in other.summaries
-            if each.experiment.seed in by_seed]  # fmt: skip
-    return same or [*zip(other.summaries, first.summaries, strict=False)]
+def _value(summary: Summary, setting: str) -> str:
+    """The value of a setting; of symbols in a folder, only its name."""
+    value = str(setting_value(summary.experiment, setting))
+    return shortened(Path(value).name if setting == "symbols" else value)

@@ -7,7 +7,7 @@ several seeds. With fewer than three of them there is neither interval nor test.
 An interval is the union of two. One is Student's t over the units, which is right where these are
 spread evenly. Near 0 and 1 they are not: most folds have 98 %, and one has 89 %. There Student's t
 misses the truth too often, so the other takes the units for normal in logits (in logarithms, if
-they are not shares). Coverage is simulated in tests/insight/test_intervals.py.
+they are not shares). Coverage is simulated in tests/analysis/test_intervals.py.
 """
 
 from collections.abc import Mapping, Sequence

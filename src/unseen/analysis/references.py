@@ -1,7 +1,7 @@
 """Baselines that were asked the same question: what a memory can do, what composition could.
 
 Those of the default problem come with the package, so that a first run has something to be
-measured by; runs of one's own beside it count before them.
+measured by; runs of baselines in the same folder count before them.
 """
 
 import json
@@ -14,9 +14,9 @@ from unseen.errors import UnseenError
 from unseen.problem.problem import Problem
 from unseen.problem.symbols import MNIST_BANK_SHA256, symbols_sha256
 from unseen.runs.find_runs import list_runs
-from unseen.runs.records import OtherVersionError
 from unseen.runs.run_folder import RunFolder
 from unseen.training.baselines import BASELINES
+from unseen.training.metrics import HEADLINE, METRICS
 
 QUESTION = (
     *("operation", "length", "symbols", "split", "split_seed"),
@@ -32,9 +32,12 @@ ByFold = dict[int, Mapping[str, float]]  # measures
 class Reference:
     """A baseline on folds that a run has as well."""
 
-    rounded: Spread
-    test_mse: Spread
+    spreads: dict[str, Spread]  # by metric
     folds: int
+
+    @property
+    def headline(self) -> Spread:
+        return self.spreads[HEADLINE.name]
 
 
 def different_settings(ours: Question, theirs: Question) -> list[str]:
@@ -49,27 +52,20 @@ def question(problem: Problem, symbols_sha256: str) -> Question:
 
 def references(folder: RunFolder, asked: Question, folds: Sequence[int]) -> dict[str, Reference]:
     """Baselines of the same question; of several of a kind, the one with most of these folds."""
-    papers = question(Problem(), MNIST_BANK_SHA256)
-    known = [] if different_settings(asked, papers) else [*shipped().items()]
-    known += [_baseline(run, asked) for run in list_runs(folder.path.parent)]
-    found: dict[str, ByFold] = {}
-    for name, measures in known:
-        common = {fold: each for fold, each in measures.items() if fold in folds}
-        if common and len(common) >= len(found.get(name, {})):
-            found[name] = common
-    return {name: _reference(found[name]) for name in BASELINES if name in found}
-
-
-def unread_baselines(folder: RunFolder) -> list[str]:
-    """Runs of baselines beside a run that another version made: they cannot be counted."""
-    unread = []
+    known = [*shipped().items()] if asked == question(Problem(), MNIST_BANK_SHA256) else []
     for run in list_runs(folder.path.parent):
-        if run.path.name.rpartition("-")[0] in BASELINES and run.path.name != folder.path.name:
-            try:
-                run.refuse_other_versions()
-            except OtherVersionError:
-                unread.append(run.path.name)
-    return unread
+        try:
+            known += _baseline(run, asked)
+        except UnseenError:  # another question's run that cannot be read is no concern of this one
+            continue
+    found: dict[str, Reference] = {}
+    for name, by_fold in known:
+        common = [measures for fold, measures in by_fold.items() if fold in folds]
+        if common and (name not in found or len(common) >= found[name].folds):
+            metrics = [metric for metric in METRICS if all(metric in each for each in common)]
+            spreads = {metric: spread([each[metric] for each in common]) for metric in metrics}
+            found[name] = Reference(spreads, len(common))
+    return {name: found[name] for name in BASELINES if name in found}
 
 
 def shipped() -> dict[str, ByFold]:
@@ -81,24 +77,13 @@ def shipped() -> dict[str, ByFold]:
     }
 
 
-def _baseline(run: RunFolder, asked: Question) -> tuple[str, ByFold]:
-    """Which baseline a run is of, and its measures; nothing of other runs."""
-    try:
-        other = run.experiment()
-        name = other.training.model
-        if name not in BASELINES:
-            return "", {}
-        symbols = run.recorded_symbols() or symbols_sha256(other.problem.symbols)
-        if different_settings(asked, question(other.problem, symbols)):
-            return "", {}
-        return name, {each.fold: each.measures for each in run.results(thorough=False)[0]}
-    except UnseenError:
-        return "", {}
-
-
-def _reference(measures: ByFold) -> Reference:
-    return Reference(
-        spread([each["rounded"] for each in measures.values()]),
-        spread([each["test_mse"] for each in measures.values()]),
-        len(measures),
-    )
+def _baseline(run: RunFolder, asked: Question) -> list[tuple[str, ByFold]]:
+    """The name and the measures of a baseline that was asked the same; nothing of other runs."""
+    other = run.experiment()
+    if other.training.model not in BASELINES:
+        return []
+    symbols = run.recorded_symbols() or symbols_sha256(other.problem.symbols)
+    if question(other.problem, symbols) != asked:
+        return []
+    results, _ = run.results(thorough=False)
+    return [(other.training.model, {each.fold: each.measures for each in results})]

@@ -1,28 +1,39 @@
-"""Everything that a view says of a run, worked out once: its figures have one source."""
+"""All figures of a run, worked out once: every view reads them here."""
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic_core import to_jsonable_python
 
 from unseen.analysis.deep import MeanProbe, mean_probes
-from unseen.analysis.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
+from unseen.analysis.error_parts import (
+    ErrorParts,
+    error_parts_by_row,
+    mean_error_parts,
+    parts_by_place,
+    place_names,
+)
 from unseen.analysis.intervals import Interval, mean_interval
 from unseen.analysis.references import Question, Reference, question, references
 from unseen.analysis.run_data import FoldData, RunData
 from unseen.analysis.statistics import Spread, over_folds, spread
 from unseen.analysis.structure import Structure, structure_of
+from unseen.analysis.verdict import Judgement, Unsplit, judge, unsplit
 from unseen.errors import printable
+from unseen.problem.operations import spelled
 from unseen.problem.samples import Combinations
 from unseen.problem.task import QUADRANTS
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
 from unseen.runs.measuring import GROUP_MEASURES, Measurement
 from unseen.runs.run_folder import RunFolder
-from unseen.training.metrics import METRICS, Metric
+from unseen.training.metrics import ERROR, HEADLINE, SEEN, Metric, unseen_metrics
 
 BAND = (0.05, 0.95)
 
@@ -77,14 +88,14 @@ class Summary:
     question: Question
     results: tuple[FoldResult, ...]
     fold_count: int  # that the split has, done or not
-    places: tuple[tuple[int, ...], ...]  # by place, what may stand there
+    places: tuple[tuple[int, ...], ...]  # by position, what may stand there
     spreads: dict[str, Spread]
     scores: tuple[Score, ...]
     intervals: dict[str, Interval]  # over combinations, by the name of the metric
     one_answer: float  # the most that the same answer to every picture could get right
     seen_constant: float  # the same of seen combinations
     bands: tuple[Band, ...]
-    quadrants: dict[str, dict[str, Spread]]
+    quadrants: dict[str, dict[str, Spread]]  # seen or unseen, in train or test images
     unshifted: dict[str, Spread]  # with each fold's mean error on seen combinations taken off
     error_parts: ErrorParts | None
     images_per_place: int  # that errors were split by
@@ -98,6 +109,20 @@ class Summary:
         return f"Summary({self.run!r}, folds={len(self.results)}, intervals={self.intervals})"
 
     @property
+    def headline(self) -> Interval:
+        """The metric that the run is judged by, over unseen combinations."""
+        return self.intervals[HEADLINE.name]
+
+    @property
+    def seen(self) -> float:
+        """The same of seen combinations, in test images."""
+        return self.spreads[SEEN.name].mean
+
+    @property
+    def error(self) -> Interval:
+        return self.intervals[ERROR.name]
+
+    @property
     def constant(self) -> float:
         """What a constant answer stands for: of a few unseen combinations, one fits all by chance.
 
@@ -105,13 +130,74 @@ class Summary:
         """
         return min(self.one_answer, self.seen_constant)
 
-    @property
-    def rounded(self) -> Interval:
-        return self.intervals["rounded"]
+    @cached_property
+    def judgement(self) -> Judgement:
+        return judge(self)
 
-    @property
-    def mse(self) -> Interval:
-        return self.intervals["test_mse"]
+    @cached_property
+    def unsplit(self) -> Unsplit | None:
+        return unsplit(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain dicts, lists and numbers: what JSON and CSV have.
+
+        >>> import unseen
+        >>> run = unseen.run("fast", folds=1, samples=2, test_samples=2)
+        >>> sorted(run.summary.to_dict()["attribution"]["misread"])
+        ['left', 'right']
+        """
+        figures = {
+            "judgement": self.judgement,
+            "intervals": self.intervals,
+            "combinations": [
+                score.figures | {"combination": spelled(score.combination)} for score in self.scores
+            ],
+            "best_constant": self.constant,
+            "baselines": {
+                name: {metric: each.mean for metric, each in baseline.spreads.items()}
+                | {"folds": baseline.folds}
+                for name, baseline in self.baselines.items()
+            },
+            "quadrants": self.quadrants,
+            "without_shift": self.unshifted,
+            "attribution": self._error_parts_dict(),
+            "structure": self.structure and self._structure_dict(self.structure),
+            "probes": [
+                {"layer": probe.layer, "places": [place.mean for place in probe.places]}
+                for probe in self.probes
+            ],
+        }
+        plain: dict[str, Any] = to_jsonable_python(figures)
+        return plain
+
+    def _error_parts_dict(self) -> dict[str, Any] | None:
+        """The mean squared error of unseen combinations and its parts."""
+        if self.error_parts is None:
+            return None
+        problem, misread = self.experiment.problem, self.error_parts.misread
+        return {
+            "images": self.images_per_place,
+            **vars(self.error_parts),
+            "misread": dict(zip(place_names(problem), misread, strict=True)),
+            "combinations": [
+                {"fold": score.fold, "combination": spelled(score.combination)}
+                | {"mse": score.error_parts.mse}
+                | parts_by_place(problem, score.error_parts)
+                for score in self.scores
+                if score.error_parts is not None
+            ],
+        }
+
+    def _structure_dict(self, structure: Structure) -> dict[str, Any]:
+        values = [
+            {"place": place, "digit": digit, "worth": worth.mean}
+            for (place, digit), worth in structure.values.items()
+        ]
+        return {
+            **structure.figures,
+            "true_additivity": structure.true_additivity,
+            "values": values,
+        }
 
 
 def sum_up(data: RunData) -> Summary:
@@ -125,7 +211,6 @@ def sum_up(data: RunData) -> Summary:
     ]
     asked = question(experiment.problem, data.task.bank.sha256)
     found = references(data.folder, asked, [result.fold for result in results])
-    digits = data.task.combinations.digits
     one_answer, seen_constant = constant_shares(data)
     return Summary(
         folder=data.folder,
@@ -134,14 +219,22 @@ def sum_up(data: RunData) -> Summary:
         question=asked,
         results=tuple(results),
         fold_count=len(data.task.folds),
-        places=tuple(tuple(np.unique(column).tolist()) for column in digits.T),
+        places=tuple(
+            tuple(np.unique(column).tolist()) for column in data.task.combinations.digits.T
+        ),
         spreads=over_folds(results),
         scores=tuple(scores),
         intervals={name: interval(scores, metric) for name, metric in unseen_metrics().items()},
         one_answer=one_answer,
         seen_constant=seen_constant,
         bands=bands_of(folds),
-        quadrants=quadrant_spreads(results),
+        quadrants={
+            name: {
+                measure: spread([result.quadrants[name][measure] for result in results])
+                for measure in GROUP_MEASURES
+            }
+            for name in QUADRANTS
+        },
         unshifted=without_shift(folds),
         error_parts=mean_error_parts([mean_error_parts([*each.values()]) for each in parts_by_fold])
         if all(parts_by_fold)
@@ -154,31 +247,31 @@ def sum_up(data: RunData) -> Summary:
     )
 
 
-def unseen_metrics() -> dict[str, Metric]:
-    """The metrics of unseen combinations, by name."""
-    return {name: each for name, each in METRICS.items() if each.combinations == "unseen"}
-
-
 def scores_of(fold: FoldData, table: Combinations, parts: dict[int, ErrorParts]) -> Iterator[Score]:
     """Each unseen combination of a fold."""
     arrays = fold.arrays
     rows, at = np.unique(arrays.combination, return_inverse=True)
     counts = np.bincount(at)
-    with np.errstate(all="ignore"):  # a network that diverged has means that are NaN
-        means = np.bincount(at, arrays.prediction.astype(np.float64)) / counts
-        measures = {
-            name: np.bincount(at, metric.of_samples(arrays.prediction, arrays.answer)) / counts
-            for name, metric in unseen_metrics().items()
-        }
-    for place, row in enumerate(rows.tolist()):
+
+    def mean_by_row(values: NDArray[Any]) -> list[float]:
+        with np.errstate(all="ignore"):  # a network that diverged has means that are NaN
+            means: list[float] = (np.bincount(at, values) / counts).tolist()
+        return means
+
+    means = mean_by_row(arrays.prediction.astype(np.float64))
+    measures = {
+        name: mean_by_row(metric.of_samples(arrays.prediction, arrays.answer))
+        for name, metric in unseen_metrics().items()
+    }
+    for index, row in enumerate(rows.tolist()):
         yield Score(
             fold=fold.result.fold,
             row=row,
             combination=tuple(table.digits[row].tolist()),
             answer=int(table.answers[row]),
-            mean=float(means[place]),
-            samples=int(counts[place]),
-            measures={name: float(values[place]) for name, values in measures.items()},
+            mean=means[index],
+            samples=int(counts[index]),
+            measures={name: values[index] for name, values in measures.items()},
             error_parts=parts.get(row),
         )
 
@@ -188,7 +281,7 @@ def interval(scores: Sequence[Score], metric: Metric) -> Interval:
     by_fold: dict[int, list[float]] = {}
     for score in scores:
         by_fold.setdefault(score.fold, []).append(score.measures[metric.name])
-    found = mean_interval([*by_fold.values()], share=metric.unit == "share")
+    found = mean_interval([*by_fold.values()], share=metric.is_share)
     if len(by_fold) == 1:  # its combinations were all answered by one network
         return replace(found, low=math.nan, high=math.nan, unit="folds", units=1)
     return found
@@ -200,60 +293,43 @@ def constant_shares(data: RunData) -> tuple[float, float]:
     Of unseen ones it is the best answer in hindsight, among those that a fold has seen.
     """
     answers = data.task.combinations.answers
-    guessed: Counter[int] = Counter()
+    right: Counter[int] = Counter()
     commonest = []
     for fold in data.folds:
         unseen, seen = answers[~fold.seen], answers[fold.seen]
-        guessed.update(unseen[np.isin(unseen, seen)].tolist())
+        right.update(unseen[np.isin(unseen, seen)].tolist())
         commonest.append(np.unique(seen, return_counts=True)[1].max() / len(seen))
     asked = sum(np.count_nonzero(~fold.seen) for fold in data.folds)
-    of_seen = float(np.mean(commonest))
-    return max(guessed.values(), default=0) / asked, of_seen
+    return max(right.values(), default=0) / asked, float(np.mean(commonest))
 
 
 def bands_of(folds: Sequence[FoldData]) -> tuple[Band, ...]:
     """For every answer, where the predictions lie, over all folds."""
-    predictions = np.concatenate([fold.arrays.prediction for fold in folds])
+    predictions = np.concatenate([fold.arrays.prediction for fold in folds]).astype(np.float64)
     answers = np.concatenate([fold.arrays.answer for fold in folds])
-    order = np.argsort(answers, kind="stable")
-    values, starts = np.unique(answers[order], return_index=True)
-    groups = np.split(predictions[order].astype(np.float64), starts[1:])
     with np.errstate(all="ignore"):
         return tuple(
-            Band(value, *np.quantile(group, BAND).tolist())
-            for value, group in zip(values.tolist(), groups, strict=True)
+            Band(answer, *np.quantile(predictions[answers == answer], BAND).tolist())
+            for answer in np.unique(answers).tolist()
         )
 
 
-def quadrant_spreads(results: Sequence[FoldResult]) -> dict[str, dict[str, Spread]]:
-    """Seen and unseen combinations in train and test handwriting; empty for older runs."""
-    measured = [result.quadrants for result in results if result.quadrants]
-    return {
-        name: {
-            measure: spread([quadrants[name][measure] for quadrants in measured])
-            for measure in GROUP_MEASURES
-        }
-        for name in (QUADRANTS if measured else ())
-    }
-
-
 def without_shift(folds: Sequence[FoldData]) -> dict[str, Spread]:
-    """Measures on unseen combinations, minus each fold's mean error on seen ones; {} if unknown.
+    """Measures on unseen combinations, minus each fold's mean error on seen ones.
 
     Switching dropout off shifts all answers of a regression network, and so does the chance of the
     last steps. That has nothing to do with new combinations, and one number per network removes it.
     The number is measured in training handwriting, so it could be removed before testing.
     """
-    if not all(fold.result.quadrants for fold in folds):
-        return {}
-    shifts = [np.float32(fold.result.quadrants["seen_train"]["mean_error"]) for fold in folds]
-    return {
-        name: spread(
-            [
-                metric(fold.arrays.prediction - shift, fold.arrays.answer)
-                for fold, shift in zip(folds, shifts, strict=True)
-            ]
+    shifted = [
+        (
+            fold.arrays.prediction - np.float32(fold.result.quadrants["seen_train"]["mean_error"]),
+            fold.arrays.answer,
         )
+        for fold in folds
+    ]
+    return {
+        name: spread([metric(*each) for each in shifted])
         for name, metric in unseen_metrics().items()
     }
 
@@ -261,18 +337,18 @@ def without_shift(folds: Sequence[FoldData]) -> dict[str, Spread]:
 def error_parts_by_fold(data: RunData) -> tuple[list[dict[int, ErrorParts]], int]:
     """By fold and row what errors are made of, and from how many images in each place.
 
-    A fold that recorded no tables has no parts.
+    There are none of a baseline that is slow to answer.
     """
     deep = [fold.deep for fold in data.folds if fold.deep is not None]
     if len(deep) == len(data.folds):
         return [each.by_row for each in deep], deep[0].images
     found: list[dict[int, ErrorParts]] = []
+    images = 0
     for fold in data.folds:
         means, rows, tables = fold.arrays.means, fold.arrays.table_rows, fold.arrays.tables
         if means is None or rows is None or tables is None:
             found.append({})
         else:
-            combinations = data.task.combinations
-            found.append(error_parts_by_row(combinations, fold.seen, means, rows, tables))
-    tables = data.folds[0].arrays.tables
-    return found, 0 if tables is None else int(tables.shape[1])
+            table, images = data.task.combinations, int(tables.shape[1])
+            found.append(error_parts_by_row(table, fold.seen, means, rows, tables))
+    return found, images

@@ -1,11 +1,14 @@
 """The judgement of a run: does its network get combinations it has never seen?"""
 
 from statistics import fmean
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from unseen.analysis.summary import Summary
+from unseen.training.metrics import ERROR, HEADLINE
+
+if TYPE_CHECKING:
+    from unseen.analysis.summary import Summary
 
 Carried = Literal["yes", "mostly", "in part", "barely", "no"]
 Untold = Literal["too few folds", "folds differ", "one answer", "too little learnt"]
@@ -14,93 +17,78 @@ Unsplit = Literal["diverged", "no errors", "not recorded", "too few images", "un
 
 LEAST_LEARNT = 1 / 6  # of what the best constant answer gets wrong of seen combinations
 MUCH = 1 / 3  # by which one answer may get more of unseen combinations than of seen ones
-NEARLY_ALL, MOST, LITTLE = 0.9, 0.5, 0.1  # of what seen combinations get, carried over
+MOST, LITTLE = 0.5, 0.1  # of what seen combinations get, carried over
+CARRIED: tuple[tuple[float, Carried], ...] = (
+    (0.9, "yes"), (MOST, "mostly"), (LITTLE, "in part"), (-np.inf, "barely"),
+)  # fmt: skip
 FEWEST_IMAGES = 100  # over all places and combinations, to split an error by
 LIKE_THE_TEST = 2.0  # the factor by which the split error may differ from the test's
 
 
-def judge(summary: Summary) -> Judgement:
+def judge(summary: "Summary") -> Judgement:
     """What carries over from seen to unseen combinations; docs/report.md has the rule.
 
     Both are in test handwriting, so what is misread is misread in both, and does not count against
     composition. Where the interval of the unseen accuracy reaches down to memory, it is "no" if
     next to nothing carries over and no more than half may; else folds cannot tell.
     """
-    rounded, unshifted, memory = summary.rounded, summary.unshifted, memory_share(summary)
-    if not np.isfinite(summary.mse.mean):
+    unseen, unshifted, memory = summary.headline, summary.unshifted, memory_share(summary)
+    if not np.isfinite(summary.error.mean):
         return "diverged"
-    is_above = bool((rounded.mean if np.isnan(rounded.low) else rounded.low) > memory)
-    helps = bool(unshifted) and unshifted["rounded"].mean > memory
-    if not is_above and helps and unshifted["test_mse"].mean < summary.mse.mean / 2:
+    is_above = (unseen.mean if np.isnan(unseen.low) else unseen.low) > memory
+    helps = unshifted[HEADLINE.name].mean > memory
+    if not is_above and helps and unshifted[ERROR.name].mean < summary.error.mean / 2:
         return "shifted"
-    if seen_share(summary) - summary.seen_constant < LEAST_LEARNT * (1 - summary.seen_constant):
+    if summary.seen - summary.seen_constant < LEAST_LEARNT * (1 - summary.seen_constant):
         return "too little learnt"
     if summary.one_answer - summary.seen_constant > MUCH:
         return "one answer"
-    return _of_composition(summary) if is_above else _of_memory(summary)
+    return _weighed(summary, is_above=is_above)
 
 
-def _of_composition(summary: Summary) -> Carried:
-    """More than a memory is right: how much carries over."""
-    carried = carried_over(summary)
-    steps: tuple[tuple[float, Carried], ...] = (
-        (NEARLY_ALL, "yes"), (MOST, "mostly"), (LITTLE, "in part"),
-    )  # fmt: skip
-    return next((judgement for least, judgement in steps if carried >= least), "barely")
-
-
-def _of_memory(summary: Summary) -> Judgement:
-    """A memory may be all there is: so it is "no", unless more may carry over as well."""
-    if carried_over(summary) < LITTLE and not carried_over(summary, summary.rounded.high) > MOST:
+def _weighed(summary: "Summary", *, is_above: bool) -> Judgement:
+    """How much carries over, where more than a memory is right; else whether anything may."""
+    carried = carried_over(summary, summary.headline.mean)
+    if is_above:
+        return next(judgement for least, judgement in CARRIED if carried >= least)
+    if carried < LITTLE and not carried_over(summary, summary.headline.high) > MOST:
         return "no"
     return "folds differ" if len(summary.results) == summary.fold_count else "too few folds"
 
 
-def carried_over(summary: Summary, unseen: float | None = None) -> float:
+def carried_over(summary: "Summary", unseen: float) -> float:
     """The share of what seen combinations get beyond a memory that unseen ones get as well.
 
-    Of the mean accuracy on unseen ones, or of another. If a memory gets as much as the seen ones,
-    it is all or nothing.
+    `unseen` is the accuracy on unseen ones. If a memory gets as much as the seen ones, it is all or
+    nothing.
     """
-    memory, seen = memory_share(summary), seen_share(summary)
-    unseen = summary.rounded.mean if unseen is None else unseen
+    memory = memory_share(summary)
+    seen = summary.seen
     return (unseen - memory) / (seen - memory) if seen > memory else float(unseen > memory)
 
 
-def seen_share(summary: Summary) -> float:
-    """The share of seen combinations that round right, in test handwriting.
-
-    Where it was not measured, what the oracle gets: nobody reads better.
-    """
-    seen = summary.spreads["seen_rounded"].mean
-    if np.isfinite(seen):
-        return seen
-    oracle = summary.baselines.get("oracle")
-    return oracle.rounded.mean if oracle else 1.0
-
-
-def memory_share(summary: Summary) -> float:
+def memory_share(summary: "Summary") -> float:
     """What a memory gets right: the nearest picture's answer, or one answer to all."""
     nearest = summary.baselines.get("nearest")
-    return max(summary.constant, nearest.rounded.mean if nearest else 0.0)
+    return max(summary.constant, nearest.headline.mean if nearest else 0.0)
 
 
-def unsplit(summary: Summary) -> Unsplit | None:
+def unsplit(summary: "Summary") -> Unsplit | None:
     """Why it cannot be said what the errors of the test are made of; None if it can.
 
     Errors are split on other pictures than the test's. Where those are few, or have an error of
     another size, their parts are not those of the test's error.
     """
-    parts, test_mse = summary.error_parts, summary.mse.mean
-    if not np.isfinite(test_mse):
+    parts, test_error = summary.error_parts, summary.error.mean
+    if not np.isfinite(test_error):
         return "diverged"
-    if test_mse == 0:
+    if test_error == 0:
         return "no errors"
     if parts is None:
         return "not recorded"
     split = [score for score in summary.scores if score.error_parts is not None]
     if summary.images_per_place * len(parts.misread) * len(split) < FEWEST_IMAGES:
         return "too few images"
-    tested = fmean(score.measures["test_mse"] for score in split)
+    tested = fmean(score.measures[ERROR.name] for score in split)
     alike = tested / LIKE_THE_TEST <= parts.mse <= tested * LIKE_THE_TEST
     return None if alike else "unlike the test"

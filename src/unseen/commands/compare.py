@@ -61,16 +61,16 @@ def compare(
         groups = _groups_of_runs([load(run, runs_dir, **given(settings)) for run in runs])
     if len(groups) < 2:
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
-    comparisons = compare_groups(groups)
+    rows = compare_groups(groups)
     if json:
-        emit(comparison_json(groups, comparisons))
+        emit(comparison_json(rows))
     elif format == "table":
-        emit(comparison_table(groups, comparisons))
+        emit(comparison_table(rows))
     else:
-        made = {"latex": comparison_latex, "csv": comparison_csv}[format](groups, comparisons)
+        made = {"latex": comparison_latex, "csv": comparison_csv}[format](rows)
         emit(made.removesuffix("\n"))
     if figure is not None:
-        save_comparison(comparisons, figure)
+        save_comparison(rows, figure)
 
 
 def _groups_of_runs(runs: list[Run]) -> list[RunGroup]:

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from unseen.analysis.references import unread_baselines
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.parameters import RunSettings, given
@@ -139,12 +138,10 @@ def other_folds_words(run: Run) -> str:
 
 
 def tell_damages(run: Run) -> None:
-    """Say which of its files, and which baselines beside it, are left out."""
+    """Say which of its files are left out."""
     for damage in run.damages:
         fold = run.folder.fold_of(damage.path)
         is_one = fold and fold <= fold_count(run.experiment.problem)
         command = command_of(run.experiment, [fold], run.folder) if fold and is_one else None
         again = f", and `{command}` runs it again" if command else ""
         say(f"{damage}; its fold is left out{again}")
-    for name in unread_baselines(run.folder):
-        say(f"the baseline {name} was made by another version, and is left out")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.analysis.error_parts import error_parts_by_row, estimate
+from unseen.analysis.error_parts import error_parts_by_row, parts_by_place, split_error
 from unseen.errors import UnseenError
 from unseen.files import DamagedFileError
 from unseen.lab.offers import Setup
@@ -19,7 +19,7 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples, render_pictures, side_by_side
 from unseen.report.report import as_data_uri
 from unseen.report.symbol_words import symbol_words
-from unseen.report.words import format_combination, named_parts_by_place, place_names
+from unseen.report.words import format_combination
 from unseen.runs.fold import torch_threads
 from unseen.runs.measuring import all_of
 from unseen.runs.run_folder import RunFolder
@@ -148,7 +148,7 @@ def _on_record(
         seen[task.unseen(setup.fold)] = False
         which = rows == row
         found = error_parts_by_row(task.combinations, seen, means, rows[which], tables[which])
-        parts = named_parts_by_place(experiment, found[row])
+        parts = parts_by_place(experiment.problem, found[row])
     return samples, arrays.prediction[of], parts
 
 
@@ -165,11 +165,10 @@ def _asked(
     images = max(2, math.floor(IMAGES ** (2 / places)))
     shown = all_of(task, row, images, rng)
     answers = networks.answers(folder, setup, render_pictures(shown, slice(None)))
-    split = estimate(answers.reshape((images,) * places), float(table.answers[row]))
-    names = place_names(experiment.problem)
-    parts = {f"misread {name}": part for name, part in zip(names, split.misread, strict=True)}
-    parts["wrong"] = split.wrong
-    return samples, predictions, parts | ({"interplay": split.interplay} if places > 1 else {})
+    split = split_error(answers.reshape((images,) * places), float(table.answers[row]))
+    parts = parts_by_place(experiment.problem, split)
+    del parts["shift"], parts["misvalued"]  # not known without seen combinations
+    return samples, predictions, parts
 
 
 def _histogram(predictions: NDArray[np.float32], answer: int) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from unseen.runs.fold import FoldResult
 from unseen.runs.measuring import Measurement, shown_samples, watched_samples
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.session import FoldFollower
+from unseen.training.metrics import HEADLINE
 
 RESULT_SECONDS = 1.0  # between looks whether a fold is done
 HELD_SECONDS = 3.0  # between looks whether some other process works on a fold
@@ -97,7 +98,7 @@ class Film:
             return None
         return {
             "measures": result.measures,
-            "quadrants": {name: each.get("rounded") for name, each in result.quadrants.items()},
+            "quadrants": {name: each.get(HEADLINE.name) for name, each in result.quadrants.items()},
             "seconds": result.seconds,
             "parameters": result.parameters,
         }

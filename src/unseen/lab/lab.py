@@ -1,7 +1,6 @@
 """What the lab knows and can tell: its runs, what it offers, its trainings and its networks."""
 
 import asyncio
-import json
 import math
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,8 @@ from unseen.lab.offers import EFFORTS, Offer, Setup, setup_json, setup_of
 from unseen.lab.speed import Speed
 from unseen.lab.state import Trainings
 from unseen.problem.problem import Problem
-from unseen.report.comparisons import comparison_json
+from unseen.report.comparisons import comparison_dict
+from unseen.report.json_view import jsonable
 from unseen.report.repeat_command import side_by_side
 from unseen.report.tables import describe
 from unseen.report.verdict_text import verdict_text
@@ -30,6 +30,7 @@ from unseen.runs.experiment import Experiment
 from unseen.runs.find_runs import list_runs
 from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import RunFolder
+from unseen.training.metrics import HEADLINE
 
 MOST_LISTED = 200  # runs
 Given = TypeVar("Given")
@@ -144,7 +145,7 @@ class Lab:
             except UnseenError as error:
                 rows.append(row | {"fault": printable(str(error))})
                 continue
-            right = [each.measures.get("rounded", math.nan) for each in results]
+            right = [each.measures.get(HEADLINE.name, math.nan) for each in results]
             rows.append(
                 row
                 | {
@@ -152,7 +153,7 @@ class Lab:
                     "done": [each.fold for each in results],
                     "begun": folder.folds(),
                     "damaged": len(damages),
-                    "rounded": float(np.mean(right)) if right else None,
+                    HEADLINE.name: float(np.mean(right)) if right else None,
                     "guess": folder.guess(),
                 }
             )
@@ -177,7 +178,7 @@ class Lab:
         found: dict[str, Any] = {"apart": apart, "alike": alike, "fault": None, "comparison": None}
         try:
             groups = [RunGroup(each.name, (each.summary,)) for each in loaded]
-            found["comparison"] = json.loads(comparison_json(groups, compare_groups(groups)))
+            found["comparison"] = jsonable(comparison_dict(compare_groups(groups)))
         except UnseenError as error:
             found["fault"] = printable(str(error))
         return found

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from unseen.analysis.error_parts import place_names
 from unseen.errors import SettingError, UnseenError, printable, unknown
 from unseen.networks.models import MODELS
 from unseen.networks.own_files import is_own
@@ -24,7 +25,7 @@ from unseen.report.catalogues import CATALOGUES
 from unseen.report.leakage_text import format_leakage
 from unseen.report.repeat_command import command_of
 from unseen.report.symbol_words import symbol_words
-from unseen.report.words import answers_word, combinations_word, place_names
+from unseen.report.words import answers_word, combinations_word
 from unseen.runs.checks import check_fold
 from unseen.runs.differences import changes
 from unseen.runs.experiment import SETTINGS, Experiment, setting_value

@@ -3,43 +3,62 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from string import Template
+from typing import Any
 
-from unseen.analysis.published import published_beside
 from unseen.analysis.statistics import measures_of
 from unseen.analysis.summary import Summary
 from unseen.errors import printable
-from unseen.report.tables import FoldTable, describe, fold_tables, footnote
+from unseen.problem.operations import SIGN_LABELS
+from unseen.report.json_view import paper_json
+from unseen.report.tables import TextTable, describe, fold_tables, footnote
 from unseen.report.verdict_text import verdict_text
-from unseen.report.words import format_combination, named_parts_by_place, place_names
+from unseen.report.words import format_combination
 
-LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "±": r"$\pm$", "×": r"$\times$", "−": r"$-$", "…": r"\dots{}", "·": r"$\cdot$",
-}  # fmt: skip
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+        "±": r"$\pm$", "×": r"$\times$", "−": r"$-$", "…": r"\dots{}", "·": r"$\cdot$",
+        **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+    }
+)  # fmt: skip
+LATEX_TABLE = Template(r"""\begin{table}
+\caption{$title}
+\label{tab:$label}
+\begin{tabular}{$sides}
+\toprule
+$rows\bottomrule
+\end{tabular}
+\end{table}""")
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|])")
 CSV_HEADINGS = ("about", "fold", "name", "measure", "value", "low", "high")
-
-Row = tuple[object, ...]
+NAMED_BY = ("name", "combination", "layer", "place", "digit")  # an entry of a list
 
 
 def as_latex(summary: Summary) -> str:
-    """Two tables for the booktabs package, and the verdict."""
-    experiment, results = summary.experiment, summary.results
-    text = latex_document(
-        [verdict_text(replace(summary, passed_on=True)).text],
-        fold_tables(experiment, results),
-        [footnote(experiment, results)],
-        label=summary.run,
-    )
-    return f"% {_one_line(describe(experiment, results))}\n{text}"
+    """The verdict and two tables for the booktabs package."""
+    return latex_document(*_parts(summary), label=summary.run)
+
+
+def as_markdown(summary: Summary) -> str:
+    """The verdict and the tables."""
+    before, tables, after = _parts(summary)
+    texts = [*map(markdown_escaped, before), *map(_markdown_table, tables)]
+    return "\n\n".join([*texts, *map(markdown_escaped, after)]) + "\n"
+
+
+def _parts(summary: Summary) -> tuple[list[str], list[TextTable], list[str]]:
+    """What stands before the tables, the tables, and what stands after them."""
+    run = summary.experiment, summary.results
+    verdict = verdict_text(replace(summary, passed_on=True)).text
+    return [verdict, describe(*run)], fold_tables(*run), [footnote(*run)]
 
 
 def latex_document(
-    before: Sequence[str], tables: Sequence[FoldTable], after: Sequence[str], *, label: str
+    before: Sequence[str], tables: Sequence[TextTable], after: Sequence[str], *, label: str
 ) -> str:
     """Tables with text before and after them."""
     parts = [
@@ -50,56 +69,29 @@ def latex_document(
     return "% needs \\usepackage{booktabs} in the preamble\n" + "\n\n".join(parts) + "\n"
 
 
-def _latex_table(table: FoldTable, run: str) -> str:
-    headings, *groups = (
-        [" & ".join(map(latex_escaped, row)) + r" \\" for row in rows]
+def _latex_table(table: TextTable, run: str) -> str:
+    title = table.title or ""
+    groups = (
+        "".join(" & ".join(map(latex_escaped, row)) + " \\\\\n" for row in rows)
         for rows in ([table.headings], *table.groups)
     )
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{latex_escaped(table.title)}}}",
-        rf"\label{{tab:{_label(run)}-{_label(table.title.split(',')[0].split()[0].lower())}}}",
-        rf"\begin{{tabular}}{{{_alignment(table)}}}",
-        *(r"\toprule", *headings),
-        *(line for rows in groups for line in (r"\midrule", *rows)),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines)
-
-
-def _alignment(table: FoldTable) -> str:
-    """Figures and numbers of folds on the right, names on the left."""
-    return ("r" if table.headings[0] == "fold" else "l") + "r" * (len(table.headings) - 1)
-
-
-def _label(text: str) -> str:
-    return re.sub("[^a-zA-Z0-9.-]", "-", text)
+    return LATEX_TABLE.substitute(
+        title=latex_escaped(title),
+        label=re.sub("[^a-zA-Z0-9.-]", "-", f"{run}-{re.split('[ ,]', title.lower())[0]}"),
+        sides="l" * table.texts + "r" * (len(table.headings) - table.texts),
+        rows="\\midrule\n".join(groups),
+    )
 
 
 def latex_escaped(text: str) -> str:
     """A text that LaTeX prints as it is."""
-    return "".join(LATEX.get(sign, sign) for sign in _one_line(text))
+    return _one_line(text).translate(LATEX)
 
 
-def as_markdown(summary: Summary) -> str:
-    """The verdict and the tables."""
-    verdict = verdict_text(replace(summary, passed_on=True))
-    sentences = markdown_escaped(" ".join(verdict.sentences))
-    parts = [
-        f"**{markdown_escaped(verdict.headline)}.** {sentences}",
-        markdown_escaped(describe(summary.experiment, summary.results)),
-        *map(_markdown_table, fold_tables(summary.experiment, summary.results)),
-        markdown_escaped(footnote(summary.experiment, summary.results)),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(table: FoldTable) -> str:
+def _markdown_table(table: TextTable) -> str:
     headings, *rows = (tuple(map(markdown_escaped, row)) for row in (table.headings, *table.rows))
     lines = [headings, ("---:",) * len(headings), *rows]
-    title = markdown_escaped(table.title)
+    title = markdown_escaped(table.title or "")
     return f"**{title}**\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -108,67 +100,55 @@ def markdown_escaped(text: str) -> str:
 
 
 def as_csv(summary: Summary) -> str:
-    """Every figure in full, a row each."""
+    """Every figure in full, a row each, under the names that JSON has."""
+    document = {
+        "folds": [{"fold": each.fold, **measures_of(each)} for each in summary.results],
+        "mean": {name: each.mean for name, each in summary.spreads.items()},
+        "deviation": {name: each.deviation for name, each in summary.spreads.items()},
+        "paper": paper_json(summary.experiment),
+        **summary.to_dict(),
+    }
+    rows = (row for about, value in document.items() for row in _rows(value, about))
+    named = ((about, fold, name or summary.run, *figures) for about, fold, name, *figures in rows)
+    return csv_text([CSV_HEADINGS, *named])
+
+
+def _rows(
+    value: Any, about: str, fold: int | str = "", path: tuple[str, ...] = ()
+) -> Iterator[tuple[object, ...]]:
+    """A row for each number in a document; a mean with its interval or deviation is one."""
+    name, measure = " ".join(path[:-1]), path[-1] if path else ""
+    match value:
+        case {"mean": mean, "low": low, "high": high}:
+            yield about, fold, name, measure, mean, low, high
+        case {"mean": mean, "deviation": _}:
+            yield about, fold, name, measure, mean, "", ""
+        case dict():
+            path = (*path, *(_name(key, value[key]) for key in NAMED_BY if key in value))
+            for key in (each for each in value if each not in ("fold", *NAMED_BY)):
+                yield from _rows(value[key], about, value.get("fold", fold), (*path, key))
+        case list() | tuple():
+            for number, each in enumerate(value, start=1):
+                path_there = path if isinstance(each, dict) else (*path, str(number))
+                yield from _rows(each, about, fold, path_there)
+        case int() | float():
+            yield about, fold, name, measure, value, "", ""
+
+
+def _name(key: str, value: Any) -> str:
+    """What an entry of a list is called."""
+    if key == "combination":
+        return format_combination([SIGN_LABELS.get(each, each) for each in value])
+    return value if isinstance(value, str) else f"{key} {value}"
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as CSV, with nothing in them that a terminal would take for a command."""
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(CSV_HEADINGS)
-    for row in (*_results(summary), *_insights(summary), *_structure(summary)):
-        cells = (printable(cell) if isinstance(cell, str) else cell for cell in row)
-        writer.writerow([*cells, *[""] * (len(CSV_HEADINGS) - len(row))])
+    csv.writer(file, lineterminator="\n").writerows(
+        [printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
     return file.getvalue()
-
-
-def _results(summary: Summary) -> Iterator[Row]:
-    for name, interval in summary.intervals.items():
-        yield "run", "", summary.run, name, interval.mean, interval.low, interval.high
-    yield "one answer", "", "best_constant", "rounded", summary.constant
-    for name, spread in summary.spreads.items():
-        yield "mean over folds", "", summary.run, name, spread.mean
-        yield "deviation between folds", "", summary.run, name, spread.deviation
-    for result in summary.results:
-        for name, value in measures_of(result).items():
-            yield "fold", result.fold, summary.run, name, value
-    problem = summary.experiment.problem
-    for published in published_beside(problem):
-        who = f"paper, trained on {published.samples} samples of each"
-        for name, over in published.over_folds().items():
-            yield "paper, mean over folds", "", who, name, over.mean
-        for name, values in published.by_fold.items():
-            for fold, value in enumerate(values, start=1):
-                if published.has_folds_of(problem):
-                    yield "paper, fold", fold, who, name, value
-    for score in summary.scores:
-        combination = format_combination(score.combination)
-        for name, value in {"mean_answer": score.mean, **score.measures}.items():
-            yield "combination", score.fold, combination, name, value
-
-
-def _insights(summary: Summary) -> Iterator[Row]:
-    for quadrant, measures in summary.quadrants.items():
-        for name, spread in measures.items():
-            yield "quadrant", "", quadrant, name, spread.mean
-    for name, spread in summary.unshifted.items():
-        yield "without shift", "", summary.run, name, spread.mean
-    for part, value in named_parts_by_place(summary.experiment, summary.error_parts).items():
-        yield "error", "", part, "mse", value
-    for score in summary.scores:
-        combination = format_combination(score.combination)
-        for part, value in named_parts_by_place(summary.experiment, score.error_parts).items():
-            yield "error of a combination", score.fold, combination, part, value
-    for baseline, reference in summary.baselines.items():
-        yield "baseline", "", baseline, "rounded", reference.rounded.mean
-        yield "baseline", "", baseline, "test_mse", reference.test_mse.mean
-
-
-def _structure(summary: Summary) -> Iterator[Row]:
-    if summary.structure is not None:
-        for (place, digit), worth in summary.structure.values.items():
-            yield "digit", "", f"{digit} in place {place + 1}", "worth", worth.mean
-        for name, value in summary.structure.figures.items():
-            yield "structure", "", name, "", value.mean
-    for probe in summary.probes:
-        for where, read in zip(place_names(summary.experiment.problem), probe.places, strict=True):
-            yield "probe", "", probe.layer, where, read.mean
 
 
 def _one_line(text: str) -> str:

@@ -4,18 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from unseen.analysis.error_parts import mean_error_parts
+from unseen.analysis.error_parts import mean_error_parts, parts_by_place, place_names
 from unseen.analysis.summary import Score, Summary
-from unseen.analysis.verdict import unsplit
 from unseen.problem.operations import SIGNS
 from unseen.report.symbol_words import SymbolWords, symbol_words
 from unseen.report.words import (
     format_combination,
     format_decimal,
     format_percent,
-    named_parts_by_place,
-    place_names,
 )
+from unseen.training.metrics import ERROR, HEADLINE
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
     if not scores:
         return Cell(None, f"{name}: not unseen in any fold that is done")
     rounded, error = (
-        fmean(score.measures[metric] for score in scores) for metric in ("rounded", "test_mse")
+        fmean(score.measures[metric] for score in scores) for metric in (HEADLINE.name, ERROR.name)
     )
     right, mse = f"{format_percent(rounded)} right", f"MSE {format_decimal(error, 3)}"
     if len({score.row for score in scores}) > 1:
@@ -119,9 +117,9 @@ def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
 def _made_of(scores: Sequence[Score], summary: Summary) -> str:
     """The parts of a combination's error, the mean where it was unseen in several folds."""
     known = [score.error_parts for score in scores if score.error_parts is not None]
-    if not known or unsplit(summary):
+    if not known or summary.unsplit:
         return ""
-    named = named_parts_by_place(summary.experiment, mean_error_parts(known))
+    named = parts_by_place(summary.experiment.problem, mean_error_parts(known))
     said = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
     return f"; its error, on {summary.images_per_place} images in each place: {said}"
 

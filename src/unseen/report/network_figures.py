@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from unseen.analysis.error_parts import place_names
 from unseen.analysis.summary import Summary
 from unseen.networks.own_files import is_own
 from unseen.report.drawing import (
@@ -26,9 +27,10 @@ from unseen.report.drawing import (
 )
 from unseen.report.repeat_command import deep_command
 from unseen.report.symbol_words import symbol_words
-from unseen.report.words import combinations_word, format_percent, format_spread, place_names
+from unseen.report.words import combinations_word, format_percent, format_spread
 from unseen.runs.measuring import Measurement
 from unseen.training.baselines import BASELINES
+from unseen.training.metrics import ERROR, HEADLINE
 
 MOST_DIGITS_ON_A_LINE = 20
 ROOM_FOR_A_DIGIT = 0.025  # of a number line's width
@@ -124,9 +126,10 @@ def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
     }
     rows = [(labels[name], format_spread(each)) for name, each in structure.figures.items()]
     if unshifted:
-        right = format_percent(unshifted["rounded"].mean, 2)
-        rows.append(("rounding without the shift", right))
-        rows.append(("test MSE without the shift", format_spread(unshifted["test_mse"])))
+        right = format_percent(unshifted[HEADLINE.name].mean, 2)
+        rows.append((f"{HEADLINE.label} without the shift", right))
+        error = format_spread(unshifted[ERROR.name])
+        rows.append((f"{ERROR.label} without the shift", error))
     return [*rows]
 
 
@@ -169,7 +172,7 @@ def curves(summary: Summary) -> Figure | str:
         return "Not measured: a baseline does not learn, and --watched-samples 0 measures nothing."
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
-    for place, name in ((upper, "rounded"), (lower, "mse")):
+    for place, name in ((upper, HEADLINE.name), (lower, "mse")):
         for which, colour in (("seen", BLUE), ("unseen", ORANGE)):
             draw_curves(place, folds, name, which, colour)
     upper.set(ylabel="right by rounding, %", ylim=(0, 102))
@@ -184,7 +187,7 @@ def draw_curves(
     place: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
 ) -> None:
     """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
-    scale = 100 if name == "rounded" else 1
+    scale = HEADLINE.scale if name == HEADLINE.name else 1
     lines = []
     for fold in folds:
         known = {point.epochs: getattr(point, which).get(name) for point in fold}

@@ -22,6 +22,7 @@ from unseen.runs.events import (
     Started,
 )
 from unseen.streams import LossyStream
+from unseen.training.metrics import HEADLINE
 
 Thing = TypeVar("Thing")
 
@@ -96,7 +97,7 @@ class SessionDisplay:
             case Downloaded(file=file, received=received, promised=promised):
                 self.update(file, f"{received / 1e6:.1f} MB", received, promised or None)
             case Measured(fold=fold, measurement=measurement):
-                share = measurement.unseen.get("rounded")
+                share = measurement.unseen.get(HEADLINE.name)
                 right = "" if share is None else f", unseen right {format_percent(share, 0)}"
                 self.right[fold] = right
             case Progressed(fold=fold, epochs=epochs):

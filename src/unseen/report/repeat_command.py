@@ -1,14 +1,12 @@
-"""Commands that are printed: what runs an experiment again, and what can be asked next."""
+"""Commands and calls: what runs an experiment again, and what can be asked next."""
 
-import re
 import shlex
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 from unseen.analysis.summary import Summary
-from unseen.errors import printable, shortened
+from unseen.errors import as_called, printable, shortened
 from unseen.networks.own_files import is_own
 from unseen.problem.symbols import SYMBOLS
 from unseen.runs.differences import changes, differences
@@ -19,6 +17,18 @@ from unseen.runs.run_folder import RunFolder
 MOST_TYPED = 100  # combinations of a list in a command
 MOST_SHOWN = 40  # characters of a list beside a run's name
 RUNS_DIR = Path("runs")  # where runs are unless another folder is named
+
+Writer = Callable[[str, Mapping[str, Any]], str]  # of a preset and settings
+
+
+def as_command(preset: str, settings: Mapping[str, Any]) -> str:
+    """How a preset with settings is run on the command line."""
+    return printable(shlex.join(["unseen", "run", preset, *options_of(settings)]))
+
+
+def as_call(preset: str, settings: Mapping[str, Any]) -> str:
+    """How a preset with settings is run in Python."""
+    return f"unseen.run({', '.join([repr(preset), *filter(None, [as_called(settings)])])})"
 
 
 def option_of(setting: str) -> str:
@@ -41,10 +51,11 @@ def command_of(
     experiment: Experiment,
     folds: Sequence[int] = (),
     run: RunFolder | None = None,
-    *more: str,
+    *,
     passed_on: bool = False,
+    write: Writer = as_command,
 ) -> str | None:
-    """The command that runs an experiment beside a run: its preset and all that differs from it.
+    """What runs an experiment beside a run: its preset and all that differs from it.
 
     None where there is no such preset, or where a long list of combinations is in no file.
     One that is passed on names files and symbols, but not where they or the runs are.
@@ -56,39 +67,35 @@ def command_of(
     if experiment.problem.unseen_list:
         is_long = sum(map(len, experiment.problem.unseen_list)) > MOST_TYPED
         if run is not None and run.unseen_file.is_file() and (is_long or not passed_on):
-            settings["split"] = runs_dir / run.path.name / run.unseen_file.name
+            settings["split"] = str(runs_dir / run.path.name / run.unseen_file.name)
         elif is_long:
             return None
-    words = ["unseen", "run", experiment.name, *options_of(settings)]
-    words += ["--folds", format_folds(folds)] if folds else []
-    words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []
-    return printable(shlex.join([*words, *more]))
+    settings |= {"folds": format_folds(folds)} if folds else {}
+    settings |= {"runs_dir": str(runs_dir)} if runs_dir != RUNS_DIR else {}
+    return write(experiment.name, settings)
 
 
-def repeat_command(summary: Summary, *more: str) -> str | None:
-    """The command that runs what was run again."""
-    return _command(summary, summary.experiment, *more)
-
-
-def baseline_command(summary: Summary, baseline: str) -> str | None:
-    """The command that asks a baseline the same: the same problem, samples and folds."""
-    return _command(summary, PRESETS[baseline]().change(problem=summary.experiment.problem))
-
-
-def _command(summary: Summary, experiment: Experiment, *more: str) -> str | None:
+def repeat_command(
+    summary: Summary, baseline: str | None = None, write: Writer = as_command
+) -> str | None:
+    """What runs the same problem, samples and folds again, or asks a baseline the same."""
+    experiment = summary.experiment
+    if baseline is not None:
+        experiment = PRESETS[baseline]().change(problem=experiment.problem)
     done = [result.fold for result in summary.results]
     folds = done if len(done) < summary.fold_count else []
-    return command_of(experiment, folds, summary.folder, *more, passed_on=summary.passed_on)
+    return command_of(experiment, folds, summary.folder, passed_on=summary.passed_on, write=write)
 
 
 def deep_command(summary: Summary) -> str:
-    """The command that looks into the networks of a run."""
+    """The command that analyses the layers of a run's networks."""
     experiment, runs_dir = summary.experiment, summary.folder.path.parent
     if summary.passed_on:
         experiment, runs_dir = without_folders(experiment), RUNS_DIR
-    words = ["unseen", "report", summary.run, "--deep"]
-    words += ["--model", experiment.training.model] if is_own(experiment.training.model) else []
-    words += ["--runs-dir", str(runs_dir)] if runs_dir != RUNS_DIR else []
+    model = experiment.training.model
+    settings = {"model": model} if is_own(model) else {}
+    settings |= {"runs_dir": str(runs_dir)} if runs_dir != RUNS_DIR else {}
+    words = ["unseen", "report", summary.run, "--deep", *options_of(settings)]
     return printable(shlex.join(words))
 
 
@@ -148,22 +155,3 @@ def format_folds(folds: Sequence[int]) -> str:
         str(start) if start == end else f"{start}-{end}"
         for start, end in zip(starts, ends, strict=True)
     )
-
-
-def commands_as_calls(text: str) -> str:
-    """A text for Python users: `unseen run fast --seed 3` becomes `unseen.run('fast', seed=3)`."""
-    return re.sub("`unseen run ([^`]*)`", lambda match: f"`{_call(match[1])}`", text)
-
-
-def _call(command: str) -> str:
-    preset, *words = shlex.split(command)
-    arguments = [repr(preset)]
-    for word, following in pairwise([*words, "--"]):
-        if word.startswith("--"):
-            name = word[2:].replace("-", "_")
-            if following.startswith("--"):
-                arguments.append(f"{name.removeprefix('no_')}={not name.startswith('no_')}")
-            else:
-                is_number = re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", following)
-                arguments.append(f"{name}={following if is_number else repr(following)}")
-    return f"unseen.run({', '.join(arguments)})"

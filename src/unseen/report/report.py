@@ -34,7 +34,7 @@ from unseen.report.words import (
 )
 from unseen.runs.experiment import Experiment
 from unseen.runs.run_folder import RunFolder
-from unseen.training.metrics import METRICS
+from unseen.training.metrics import ERROR, HEADLINE
 
 PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
 
@@ -115,25 +115,26 @@ def done_words(done: int, whole: int) -> str:
 
 def test_error_words(summary: Summary) -> str:
     """The mean squared error over combinations; nothing where it has no interval."""
-    if not math.isfinite(summary.mse.low):
+    if not math.isfinite(summary.error.low):
         return ""
-    mse = summary.mse
+    mse = summary.error
     mean, low, high = (format_decimal(each, 4) for each in (mse.mean, mse.low, mse.high))
     return f"Test MSE over combinations: {mean} (95 % interval {low} to {high})."
 
 
-def baseline_rows(summary: Summary) -> list[tuple[str, str, str, str]]:
+def baseline_rows(summary: Summary) -> list[tuple[str, ...]]:
     """This run among the baselines that were asked the same; nothing if there are none."""
     ours = summary.spreads
-    named = {
-        name: (each.rounded, each.test_mse, each.folds) for name, each in summary.baselines.items()
-    }
+    named = {name: (each.spreads, each.folds) for name, each in summary.baselines.items()}
     if named:
-        named["this run"] = (ours["rounded"], ours["test_mse"], len(summary.results))
-    right = METRICS["rounded"]
+        named["this run"] = (ours, len(summary.results))
     return [
-        (name, format_measure(right, rounded.mean), format_decimal(mse.mean, 4), str(folds))
-        for name, (rounded, mse, folds) in named.items()
+        (
+            name,
+            *(format_measure(each, spreads[each.name].mean) for each in (HEADLINE, ERROR)),
+            str(folds),
+        )
+        for name, (spreads, folds) in named.items()
     ]
 
 

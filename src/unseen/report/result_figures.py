@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from unseen.analysis.error_parts import place_names
 from unseen.analysis.published import published_beside
 from unseen.analysis.summary import Summary
 from unseen.problem.task import QUADRANTS
@@ -32,28 +33,30 @@ from unseen.report.words import (
     format_percent,
     named_parts,
     names_line,
-    place_names,
 )
+from unseen.training.metrics import HEADLINE
 
 
 def ruler(summary: Summary) -> Figure:
     """The run on one scale with the baselines and the paper."""
-    marks = {name: (reference.rounded.mean, FAINT) for name, reference in summary.baselines.items()}
+    marks = {
+        name: (reference.headline.mean, FAINT) for name, reference in summary.baselines.items()
+    }
     for published in published_beside(summary.experiment.problem):
-        if rounded := published.over_folds().get("rounded"):
+        if rounded := published.over_folds().get(HEADLINE.name):
             marks[f"{published.label} a pair"] = (rounded.mean, ORANGE)
     marks["one answer"] = (summary.constant, FAINT)
-    if math.isfinite(seen := summary.spreads["seen_rounded"].mean):
+    if math.isfinite(seen := summary.seen):
         marks["this run, seen"] = (seen, BLUE)
-    marks["this run"] = (summary.rounded.mean, BLUE)
+    marks["this run"] = (summary.headline.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
     figure, place = axes(0.55 + 0.3 * len(marks))
     for at, (name, (value, colour)) in enumerate(ordered):
         place.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
         place.plot(100 * value, at, "o", color=colour, markersize=6)
         end = 100 * value
-        if name == "this run" and math.isfinite(summary.rounded.low):
-            low, end = 100 * summary.rounded.low, 100 * summary.rounded.high
+        if name == "this run" and math.isfinite(summary.headline.low):
+            low, end = 100 * summary.headline.low, 100 * summary.headline.high
             place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
         label(place, format_percent(value), (end, at), (9, 0), va="center")
     place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
@@ -72,7 +75,7 @@ def ruler_caption(summary: Summary) -> str:
     words += [about for name, about in known.items() if name in summary.baselines]
     words.append("One answer: the most that the same answer to every picture could get.")
     words.append(f"This run, seen: the same network on {things} that it was trained on.")
-    if math.isfinite(summary.rounded.low):
+    if math.isfinite(summary.headline.low):
         words.append("The broad bar is the 95 % interval of this run.")
     return " ".join(words)
 
@@ -120,7 +123,7 @@ def draw_slice(place: Axes, part: Slice, *, small: bool) -> None:
 
 
 def grid_caption(summary: Summary) -> str:
-    ordered = sorted(summary.scores, key=lambda score: (score.measures["rounded"], score.row))
+    ordered = sorted(summary.scores, key=lambda score: (score.measures[HEADLINE.name], score.row))
     problem = summary.experiment.problem
     words = symbol_words(problem.symbols)
     worst = ", ".join(format_combination(score.combination, words) for score in ordered[:3])
@@ -183,7 +186,7 @@ def quadrants(summary: Summary) -> Figure | str:
         return NOT_RECORDED
     figure, place = axes(2.6)
     for at, name in enumerate(QUADRANTS):
-        right = summary.quadrants[name]["rounded"]
+        right = summary.quadrants[name][HEADLINE.name]
         colour = BLUE if name.startswith("seen") else ORANGE
         place.bar(at, 100 * right.mean, color=colour, width=0.62)
         if right.deviation is not None:
@@ -195,7 +198,7 @@ def quadrants(summary: Summary) -> Figure | str:
 
 
 def quadrants_caption(summary: Summary) -> str:
-    right = {name: 100 * each["rounded"].mean for name, each in summary.quadrants.items()}
+    right = {name: 100 * each[HEADLINE.name].mean for name, each in summary.quadrants.items()}
     pairs, others = (
         f"{format_decimal(right[better] - right[worse], 1)} points"
         for better, worse in (("seen_test", "unseen_test"), ("seen_train", "seen_test"))
@@ -214,7 +217,7 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, ...]]:
     return [
         (
             name.replace("_", ", ").replace("train", "training") + f" {images}",
-            format_percent(measures["rounded"].mean, 2),
+            format_percent(measures[HEADLINE.name].mean, 2),
             format_decimal(measures["mse"].mean, 4),
             format_decimal(measures["mean_error"].mean, 3),
         )

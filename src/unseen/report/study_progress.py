@@ -24,7 +24,7 @@ from unseen.runs.engine import Engine
 from unseen.runs.run_folder import RunFolder
 from unseen.studies.calibration import Rates, fold_passes
 from unseen.studies.sweep import Plan, StudyEvent, StudyFold, StudyNote, Tally, Working
-from unseen.training.metrics import METRICS
+from unseen.training.metrics import HEADLINE
 
 LAST_SHOWN = 5  # folds that ended
 
@@ -107,7 +107,7 @@ class StudyDisplay:
         name = f"{self.names[fold.folder]} fold {fold.fold}"
         if fold.result is None:
             return f"{name} failed: {fold.error}" if fold.error else f"{name} is run elsewhere"
-        right = format_measure(METRICS["rounded"], fold.result.measures.get("rounded"))
+        right = format_measure(HEADLINE, fold.result.measures.get(HEADLINE.name))
         return f"{name}: {right} right, {fold.result.seconds:.1f} s"
 
     def table(self, working: Working) -> RenderableType:

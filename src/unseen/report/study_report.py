@@ -29,9 +29,8 @@ from unseen.report.words import format_count, format_ends, format_percent
 from unseen.runs.experiment import SETTINGS
 from unseen.studies.points import Point, compared_settings, study_points
 from unseen.studies.sweep import Plan
-from unseen.training.metrics import METRICS
+from unseen.training.metrics import HEADLINE, METRICS, Metric
 
-SHOWN = ("rounded", "seen_rounded", "within_one", "test_mse")  # columns of the table
 RIGHT = "unseen, right by rounding, %"
 FIGURE = "study"
 SETTLED = (
@@ -54,7 +53,7 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
         figure, caption = draw_study(plan, points)
         svg = embedded_svg(FIGURE, plan.study.name, figure) if figure is not None else ""
     headings = [*map(_words, compared_settings(plan.study)), "right", "95 % interval", "settled"]
-    headings += [METRICS[name].label for name in SHOWN[1:]]
+    headings += [metric.label for metric in _others()]
     return (
         page_environment("unseen.report")
         .get_template("study.html.jinja")
@@ -75,8 +74,8 @@ def render_study(plan: Plan, folder: Path, failed: list[str]) -> str:
 
 
 def _cells(point: Point) -> list[str]:
-    right = point.intervals["rounded"]
-    others = (format_measure(METRICS[name], point.intervals[name].mean) for name in SHOWN[1:])
+    right = point.intervals[HEADLINE.name]
+    others = (format_measure(each, point.intervals[each.name].mean) for each in _others())
     values = map(_shown, point.settings.values())
     return [
         *(value if len(value) < 60 else f"{value[:57]}…" for value in values),
@@ -86,6 +85,11 @@ def _cells(point: Point) -> list[str]:
         *others,
         str(point.networks),
     ]
+
+
+def _others() -> list[Metric]:
+    """The metrics that have a column beside the headline's."""
+    return [metric for metric in METRICS.values() if metric is not HEADLINE]
 
 
 def _links(plan: Plan, point: Point, folder: Path) -> list[tuple[str, str]]:
@@ -151,11 +155,11 @@ def _curve(points: list[Point], across: str) -> Figure:
     for order, (others, line) in enumerate(series.items()):
         colour, marker = SERIES[order % len(SERIES)], MARKERS[order // len(SERIES) % len(MARKERS)]
         line.sort(key=lambda each: each[0])
-        means = [100 * point.intervals["rounded"].mean for _, _, point in line]
+        means = [100 * point.intervals[HEADLINE.name].mean for _, _, point in line]
         label = ", ".join(map(_shown, others))
         place.plot([at for at, _, _ in line], means, color=colour, linewidth=1.2, label=label)
         for at, _, point in line:
-            _interval_bar(place, at, point.intervals["rounded"], colour)
+            _interval_bar(place, at, point.intervals[HEADLINE.name], colour)
         dots = place.scatter(
             [at for at, _, _ in line], means, s=22, color=colour, marker=marker, zorder=3
         )
@@ -181,7 +185,7 @@ def _dots(points: list[Point], name: str) -> Figure:
     """A row for each value of the one setting that is compared."""
     figure, place = axes(0.6 + 0.3 * len(points))
     for number, point in enumerate(points):
-        right = point.intervals["rounded"]
+        right = point.intervals[HEADLINE.name]
         if math.isfinite(right.low):
             ends = [100 * right.low, 100 * right.high]
             place.plot(ends, [number, number], color=SERIES[0], linewidth=5, alpha=0.35)
@@ -201,7 +205,7 @@ def _matrix(points: list[Point], names: tuple[str, ...]) -> Figure:
     figure, place = axes(0.9 + 0.32 * len(down))
     figure.set_figwidth(max(WIDTH, 2 + 0.55 * len(across)))
     for number, point in enumerate(points):
-        mean = point.intervals["rounded"].mean
+        mean = point.intervals[HEADLINE.name].mean
         at = across.index(point.settings[names[-1]]), down.index(_row(point, names))
         colour, ink = share_colours(mean) if math.isfinite(mean) else (FAINT, INK)
         place.bar(at[0], 0.94, 0.94, at[1] - 0.47, color=colour, url=f"#point-{number}")

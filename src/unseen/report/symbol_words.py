@@ -5,7 +5,7 @@ from pathlib import Path
 
 from unseen.files import open_regular
 
-NAMES_FILE = "names.txt"  # in a folder of one's own: a line for each label, from 0 on
+NAMES_FILE = "names.txt"  # in a folder of symbols: a line for each label, from 0 on
 LARGEST_NAMES_BYTES = 64 * 1024
 LONGEST_NAME = 40
 
@@ -36,14 +36,13 @@ def symbol_words(symbols: str) -> SymbolWords:
 
 
 def _listed_names(path: Path) -> tuple[str, ...]:
+    """The lines of a file, without what a terminal would take for a command; none of no file."""
     try:
         with open_regular(path, LARGEST_NAMES_BYTES) as file:
             lines = file.read().decode(errors="replace").splitlines()
-    except (OSError, ValueError):  # names are a help to the reader, no part of the symbols
+    except (OSError, ValueError):
         return ()
-    # what a terminal would take for a command is left out
-    printable = ("".join(filter(str.isprintable, line)) for line in lines)
-    return tuple(line.strip()[:LONGEST_NAME] for line in printable)
+    return tuple("".join(filter(str.isprintable, line)).strip()[:LONGEST_NAME] for line in lines)
 
 
 CLOTHES = (

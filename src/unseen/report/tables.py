@@ -1,4 +1,4 @@
-"""A run as tables on the console, the paper's figures beside ours."""
+"""Runs as tables: their folds, the paper's figures beside ours, and lists of runs."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from unseen.analysis.published import ACCURACY_TABLE, ERROR_TABLE, published_beside
+from unseen.analysis.published import published_beside
 from unseen.analysis.statistics import Spread, measures_of, over_folds, spread
 from unseen.errors import UnseenError, printable, unknown
 from unseen.networks.models import find_network
@@ -23,32 +23,73 @@ from unseen.runs.find_runs import read_experiments
 from unseen.runs.fold import FoldResult
 from unseen.runs.run_folder import RunFolder
 from unseen.training.baselines import BASELINES
-from unseen.training.metrics import METRICS, Metric
+from unseen.training.metrics import ERROR, HEADLINE, METRICS, SEEN, Metric
 
 TITLES = {"share": "Accuracy on unseen combinations, and on seen ones", "number": "Errors"}
 PAPER = "paper"
-LISTED = ("seen_rounded", "rounded", "test_mse")  # of each run in a list of runs
+LISTED = (SEEN, HEADLINE, ERROR)  # of each run in a list of runs
+LONGEST_WHOLE = 32  # characters of a name that is not broken into lines
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table for the console, the page, LaTeX and Markdown: groups of rows, a rule between them.
+
+    The first columns are texts, the first of them names; all others are figures.
+    """
+
+    title: str | None
+    headings: tuple[str, ...]
+    groups: tuple[tuple[tuple[str, ...], ...], ...]
+    texts: int = 0
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(row for group in self.groups for row in group)
+
+    def for_console(self) -> Table:
+        shown = console_table(self.title)
+        columns = zip(*(self.rows or [self.headings]), strict=True)
+        for at, (heading, cells) in enumerate(zip(self.headings, columns, strict=True)):
+            longest = max(map(len, cells))
+            whole = longest if at >= self.texts else min(longest, LONGEST_WHOLE) * (at == 0)
+            shown.add_column(
+                heading, justify="left" if at < self.texts else "right", overflow="fold",
+                style="dim" if heading == PAPER else "", min_width=whole,
+            )  # fmt: skip
+        for group in self.groups:
+            for row in group:
+                shown.add_row(*map(Text, row))
+            shown.add_section()
+        return shown
+
+
+class FittingTable(Table):
+    """A table whose columns move together where it would not fit even with every text wrapped."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.__rich_measure__(console, options).minimum > options.max_width:
+            self.padding = (0, 0)
+        yield from super().__rich_console__(console, options)
+
+
+def console_table(title: str | None = None) -> Table:
+    """An empty table as all of ours look."""
+    return FittingTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
 
 
 def run_tables(experiment: Experiment, results: Sequence[FoldResult]) -> RenderableType:
-    """What was run, its accuracy and its error by fold, and what the paper's columns are."""
-    parts: list[RenderableType] = [Text(describe(experiment, results), style="bold"), Text()]
+    """What was run, its metrics by fold, and what the paper's columns are."""
+    described = Text(describe(experiment, results) + "\n", style="bold")
     if not results:
-        return Group(*parts, Text("No fold is done yet."))
-    for table in fold_tables(experiment, results):
-        shown = console_table(table.title)
-        for heading, cells in zip(table.headings, zip(*table.rows, strict=True), strict=True):
-            style = "dim" if heading == PAPER else ""
-            widest = max(map(len, cells))
-            shown.add_column(heading, justify="right", style=style, min_width=widest)
-        for group in table.groups:
-            for cells in group:
-                shown.add_row(*cells)
-            shown.add_section()
-        parts.append(shown)
-    if names := names_line(experiment.problem):
-        parts.append(Text(f"Symbols: {names}.", style="dim"))
-    return Group(*parts, Text(footnote(experiment, results), style="dim"))
+        return Group(described, Text("No fold is done yet."))
+    names = names_line(experiment.problem)
+    return Group(
+        described,
+        *(table.for_console() for table in fold_tables(experiment, results)),
+        *([Text(f"Symbols: {names}.", style="dim")] if names else []),
+        Text(footnote(experiment, results), style="dim"),
+    )
 
 
 def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
@@ -66,7 +107,7 @@ def describe(experiment: Experiment, results: Sequence[FoldResult]) -> str:
 
 
 def layout(model: str) -> str:
-    """What a model was told about its pictures."""
+    """What a model is told about its pictures."""
     return "baseline" if model in BASELINES else find_network(model).layout
 
 
@@ -76,8 +117,8 @@ def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
     lines = [
         "Below the folds: mean and standard deviation over them.",
         f"Seen: seen combinations by rounding; all accuracies are in test {images}.",
+        paper_line(experiment.problem),
     ]
-    lines += paper_lines(experiment.problem)
     if experiment.problem.development:
         lines.append(f"Development folds: tested on held-out training {images}.")
     again = [
@@ -86,54 +127,31 @@ def footnote(experiment: Experiment, results: Sequence[FoldResult]) -> str:
         if each.starts > 1
     ]
     if again:
-        said = "Trained again, because seen combinations came out wrong"
-        lines.append(f"{said}: {', '.join(again)}.")
-    return " ".join(lines)
+        wrong = "Trained again, because seen combinations came out wrong"
+        lines.append(f"{wrong}: {', '.join(again)}.")
+    return " ".join(filter(None, lines))
 
 
-def paper_lines(problem: Problem) -> list[str]:
-    """Which networks of the paper stand in the tables, and which do not."""
+def paper_line(problem: Problem) -> str:
+    """Which networks of the paper stand in the tables, if any."""
     shown = published_beside(problem)
     if not shown:
-        return []
-    lines = ["Paper: Bloice, Roth, Holzinger (2020)."]
-    if ERROR_TABLE not in shown:
-        lines.append("Its networks of the accuracy table, trained on 2,000 samples a pair.")
-    elif ACCURACY_TABLE not in shown:
-        lines.append(
-            "Its networks of the MSE table, likely trained on 1,000 samples a pair; its accuracies "
-            "are of ten others, trained on 2,000."
-        )
-    else:
-        lines.append(
-            "Means of its two sets of networks, trained on 2,000 samples a pair (accuracies) and "
-            f"likely on 1,000 (MSE); here it is {problem.samples_per_combination:,}."
-        )
-    return lines
+        return ""
+    ours = problem.samples_per_combination
+    here = f"; here it is {ours:,}" if all(each.samples != ours for each in shown) else ""
+    notes = ", and ".join(each.note for each in shown)
+    return f"Paper: Bloice, Roth, Holzinger (2020), {notes}{here}."
 
 
-@dataclass(frozen=True)
-class FoldTable:
-    """What every view prints: groups of rows, a rule between them.
+def fold_tables(experiment: Experiment, results: Sequence[FoldResult]) -> list[TextTable]:
+    """A table for shares and one for other metrics; with ours the paper's figures, if any.
 
     A row a fold; their mean and deviation; then those of the paper, unless they stand beside ours.
     """
-
-    title: str
-    headings: tuple[str, ...]
-    groups: tuple[tuple[tuple[str, ...], ...], ...]
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(row for group in self.groups for row in group)
-
-
-def fold_tables(experiment: Experiment, results: Sequence[FoldResult]) -> list[FoldTable]:
-    """A table for shares and one for other metrics; with ours the paper's figures, if any."""
     return [_fold_table(unit, experiment, results) for unit in TITLES]
 
 
-def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]) -> FoldTable:
+def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]) -> TextTable:
     problem, ours = experiment.problem, over_folds(results)
     metrics = [metric for metric in METRICS.values() if metric.unit == unit]
     published = published_beside(problem)
@@ -153,7 +171,7 @@ def _fold_table(unit: str, experiment: Experiment, results: Sequence[FoldResult]
         if each not in beside and any(metric.name in over for metric in metrics):
             cells = [_cells(metric, [], over.get(metric.name)) for metric in metrics]
             groups.append([*zip((each.label, "±"), *cells, strict=True)])
-    return FoldTable(TITLES[unit], headings, tuple(map(tuple, groups)) if results else ())
+    return TextTable(TITLES[unit], headings, tuple(map(tuple, groups)) if results else ())
 
 
 def _cells(metric: Metric, folds: Sequence[float], over: Spread | None) -> list[str]:
@@ -162,50 +180,25 @@ def _cells(metric: Metric, folds: Sequence[float], over: Spread | None) -> list[
     return [format_measure(metric, each) for each in figures]
 
 
-class FittingTable(Table):
-    """A table whose columns move together where it would not fit even with every text wrapped."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if self.__rich_measure__(console, options).minimum > options.max_width:
-            self.padding = (0, 0)
-        yield from super().__rich_console__(console, options)
-
-
-def console_table(title: str | None = None) -> Table:
-    """An empty table as all of ours look."""
-    return FittingTable(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-
-
 def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
     """All runs of a folder, a row each, with the settings in which they differ."""
     if not runs:
         return Text(f"Nothing was run in {runs_dir} yet; 'unseen run' does.")
-    table = console_table()
-    for heading in ("run", "settings", "folds", *(METRICS[each].label for each in LISTED)):
-        left = heading in ("run", "settings")
-        # the name is what is typed next; settings can do with several lines
-        table.add_column(
-            heading, justify="left" if left else "right", overflow="fold",
-            no_wrap=heading != "settings",
-        )  # fmt: skip
+    headings = ("run", "settings", "folds", *(metric.label for metric in LISTED))
     experiments = read_experiments(runs)
     words, shared = side_by_side([*experiments.values()])
     settings = dict(zip(experiments, words, strict=True))
+    rows = []
     for run in runs:
         try:
-            experiment = run.experiment()
-            results, _ = run.results(thorough=False)
+            name, (results, _) = run.experiment().name, run.results(thorough=False)
+            ours = over_folds(results)
+            means = [format_measure(each, ours[each.name].mean) if ours else "" for each in LISTED]
+            about = [f"{name} " * bool(run.names()) + settings.get(run, ""), str(len(results))]
         except UnseenError as error:
-            table.add_row(Text(printable(run.label)), Text(printable(str(error))))
-            continue
-        preset = f"{experiment.name} " if run.names() else ""
-        ours = over_folds(results)
-        table.add_row(
-            Text(printable(run.label)),
-            Text(printable(preset + settings.get(run, ""))),
-            str(len(results)),
-            *(format_measure(METRICS[name], ours[name].mean) for name in LISTED if ours),
-        )
+            about, means = [str(error), ""], [""] * len(LISTED)
+        rows.append((printable(run.label), printable(about[0]), about[1], *means))
+    table = TextTable(None, headings, (tuple(rows),), texts=2).for_console()
     return Group(table, *([Text(f"All of them: {shared}", style="dim")] if shared else []))
 
 
@@ -237,4 +230,4 @@ def format_measure(metric: Metric, value: float | None) -> str:
         return ""
     if not math.isfinite(value):
         return "—"
-    return f"{100 * value:.2f} %" if metric.unit == "share" else format(value, decimals(value, 4))
+    return f"{100 * value:.2f} %" if metric.is_share else format(value, decimals(value, 4))

@@ -1,6 +1,5 @@
 """The terminal: nothing that is shown there is markup or a command to it."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -29,7 +28,7 @@ class PlainConsole(Console):
 
 def commands_apart(text: str) -> Group:
     """A text with each command in it on one line of its own, however long: it is to be copied."""
-    pieces = enumerate(re.split("`(unseen [^`]*)`", text))
+    pieces = enumerate(text.split("`"))
     return Group(
         *(
             Text(f"  {piece}", no_wrap=True, overflow="ignore") if at % 2 else Text(piece.strip())

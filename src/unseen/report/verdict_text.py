@@ -1,13 +1,14 @@
 """The verdict on a run, in sentences."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from unseen.analysis.summary import Summary
-from unseen.analysis.verdict import Judgement, carried_over, judge, memory_share, unsplit
-from unseen.networks.models import BLIND, PANEL_AWARE, PLACE_BLIND, find_network
-from unseen.report.repeat_command import baseline_command, repeat_command
+from unseen.analysis.verdict import Judgement, carried_over, memory_share
+from unseen.networks.models import BLIND, OWN, PANEL_AWARE, PLACE_BLIND, find_network
+from unseen.report.repeat_command import Writer, as_command, repeat_command
 from unseen.report.symbol_words import symbol_words
 from unseen.report.words import (
     combinations_word,
@@ -18,6 +19,7 @@ from unseen.report.words import (
     no_interval_words,
 )
 from unseen.training.baselines import BASELINES
+from unseen.training.metrics import ERROR
 
 HEADLINES: dict[Judgement, str] = {
     "yes": "Yes",
@@ -32,9 +34,17 @@ HEADLINES: dict[Judgement, str] = {
     "shifted": "Not as it stands: all its answers are shifted",
     "diverged": "No: training diverged",
 }
-PLACES = {
+REFERENCES = {
     "nearest": "a memory of training pictures",
     "oracle": "a reader that is told every label and then computes exactly",
+}
+LAYOUTS = {
+    BLIND: "The network is blind: nothing in it says that a picture holds {symbols}.",
+    PLACE_BLIND: "The network is place-blind: it is built to know that a picture holds {symbols} "
+    "in a row, but not where they stand.",
+    PANEL_AWARE: "The network is panel-aware: it is built to know that a picture holds {symbols} "
+    "side by side, and where each one is.",
+    OWN: "The network is your own: what it is told about its pictures is not known here.",
 }
 
 
@@ -50,115 +60,98 @@ class Verdict:
         return " ".join((f"{self.headline}.", *self.sentences))
 
 
-def verdict_text(summary: Summary) -> Verdict:
-    """What a run shows, in words."""
-    judgement = judge(summary)
+def verdict_text(summary: Summary, write: Writer = as_command) -> Verdict:
+    """What a run shows, in words; what to run next as commands, or as calls."""
     sentences = (
-        _figure(summary),
-        _carried(summary, judgement),
-        _place(summary),
-        _sight(summary),
+        _accuracy(summary),
+        _carried(summary),
+        _references(summary, write),
+        _layout(summary),
         _errors(summary),
     )
-    return Verdict(HEADLINES[judgement], tuple(filter(None, sentences)))
+    return Verdict(HEADLINES[summary.judgement], tuple(filter(None, sentences)))
 
 
-def _figure(summary: Summary) -> str:
-    experiment, rounded, folds = summary.experiment, summary.rounded, len(summary.results)
-    things = combinations_word(experiment.problem)
+def _accuracy(summary: Summary) -> str:
+    problem, unseen = summary.experiment.problem, summary.headline
+    things = combinations_word(problem)
     combinations = len({score.row for score in summary.scores})
-    who = "the baseline" if experiment.training.model in BASELINES else "the network"
-    images = symbol_words(experiment.problem.symbols).images
-    new = "held out for development" if experiment.problem.development else "it had never seen"
-    sure = f"95 % interval {100 * rounded.low:.1f} to {format_percent(rounded.high)}"
-    if np.isnan(rounded.low):
-        sure = no_interval_words(rounded)
+    who = "baseline" if summary.experiment.training.model in BASELINES else "network"
+    new = "held out for development" if problem.development else "it had never seen"
+    sure = f"95 % interval {100 * unseen.low:.1f} to {format_percent(unseen.high)}"
+    if math.isnan(unseen.low):
+        sure = no_interval_words(unseen)
     return (
-        f"Shown {things} it had never seen, in {images} {new}, {who} rounds to the right answer in "
-        f"{format_percent(rounded.mean)} of pictures ({sure}; "
-        f"{format_count(combinations, things.removesuffix('s'))}, {format_count(folds, 'fold')})."
+        f"Shown {things} it had never seen, in {symbol_words(problem.symbols).images} {new}, the "
+        f"{who} rounds to the right answer in {format_percent(unseen.mean)} of pictures ({sure}; "
+        f"{format_count(combinations, things.removesuffix('s'))}, "
+        f"{format_count(len(summary.results), 'fold')})."
     )
 
 
-def _carried(summary: Summary, judgement: Judgement) -> str:
+def _carried(summary: Summary) -> str:
     """What it gets on seen combinations, and how much of that carries over to unseen ones."""
-    seen = summary.spreads["seen_rounded"].mean
-    if not np.isfinite(seen) or judgement == "diverged":
+    problem, unseen = summary.experiment.problem, summary.headline
+    things = combinations_word(problem)
+    words = (
+        f"In the same {symbol_words(problem.symbols).images}, it gets "
+        f"{format_percent(summary.seen)} of seen {things} right"
+    )
+    if summary.judgement == "diverged":
         return ""
-    things = combinations_word(summary.experiment.problem)
-    images = symbol_words(summary.experiment.problem.symbols).images
-    words = f"In the same {images}, it gets {format_percent(seen)} of seen {things} right"
-    if judgement == "one answer":
+    if summary.judgement == "one answer":
         return (
             f"{words}, but one and the same answer would get {format_percent(summary.one_answer)} "
             f"of the unseen {things}: other unseen {things} would tell."
         )
-    if judgement == "too little learnt":
+    if summary.judgement == "too little learnt":
         constant = format_percent(summary.seen_constant)
         return f"{words}, hardly more than the best constant answer ({constant})."
-    carried = carried_over(summary)
-    if seen <= memory_share(summary) or not carried > 0:
+    if summary.seen <= memory_share(summary) or not carried_over(summary, unseen.mean) > 0:
         return f"{words}."
-    share, ends = format_percent(min(1.0, carried), 0), ""
-    if np.isfinite(summary.rounded.low):
-        low, high = (
-            format_percent(min(1.0, max(0.0, carried_over(summary, end))), 0)
-            for end in (summary.rounded.low, summary.rounded.high)
-        )
-        ends = f" ({low.removesuffix(' %')} to {high})"
+    share, low, high = (
+        format_percent(min(1.0, max(0.0, carried_over(summary, each))), 0)
+        for each in (unseen.mean, unseen.low, unseen.high)
+    )
+    ends = "" if math.isnan(unseen.low) else f" ({low.removesuffix(' %')} to {high})"
     return (
         f"{words}: {share}{ends} of what it can do with seen {things} carries over to unseen ones."
     )
 
 
-def _place(summary: Summary) -> str:
+def _references(summary: Summary, write: Writer) -> str:
     """What a memory and a perfect composition would get, or how to find out."""
-    experiment, folds = summary.experiment, len(summary.results)
-    known = {name: summary.baselines[name] for name in PLACES if name in summary.baselines}
+    folds, baselines = len(summary.results), summary.baselines
     clauses = []
-    for name, reference in known.items():
-        fewer = f", on {reference.folds} of these {folds} folds" if reference.folds < folds else ""
-        right = format_percent(reference.rounded.mean)
-        clauses.append(f"{PLACES[name]} ({name}{fewer}) gets {right}")
-    if len(known) < len(PLACES) or known["nearest"].rounded.mean < summary.constant:
+    for name in (each for each in REFERENCES if each in baselines):
+        known = baselines[name]
+        fewer = f", on {known.folds} of these {folds} folds" if known.folds < folds else ""
+        right = format_percent(known.headline.mean)
+        clauses.append(f"{REFERENCES[name]} ({name}{fewer}) gets {right}")
+    if not clauses[1:] or baselines["nearest"].headline.mean < summary.constant:
         clauses.append(f"the best constant answer would get {format_percent(summary.constant)}")
-    missing = sorted(PLACES.keys() - known.keys() - {experiment.training.model})
-    commands = [baseline_command(summary, name) for name in missing]
-    if commands := [f"`{command}`" for command in commands if command]:
-        place = "would place it between memory and perfect composition"
-        clauses.append(f"{' and '.join(commands)} {place}")
+    missing = REFERENCES.keys() - baselines.keys() - {summary.experiment.training.model}
+    commands = [repeat_command(summary, name, write=write) for name in sorted(missing)]
+    if runs := [f"`{command}`" for command in commands if command]:
+        between = "would place it between memory and perfect composition"
+        clauses.append(f"{' and '.join(runs)} {between}")
     words = "; ".join(clauses)
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _sight(summary: Summary) -> str:
-    model = summary.experiment.training.model
-    problem = summary.experiment.problem
-    symbols = format_count(problem.length, symbol_words(problem.symbols).one)
+def _layout(summary: Summary) -> str:
+    model, problem = summary.experiment.training.model, summary.experiment.problem
     if model in BASELINES:
         return f"This is a baseline, {model}: {BASELINES[model].about}."
-    layout = find_network(model).layout
-    if layout == BLIND:
-        return f"The network is blind: nothing in it says that a picture holds {symbols}."
-    if layout == PLACE_BLIND:
-        return (
-            "The network is place-blind: it is built to know that a picture holds "
-            f"{symbols} in a row, but not where they stand."
-        )
-    if layout == PANEL_AWARE:
-        return (
-            "The network is panel-aware: it is built to know that a picture holds "
-            f"{symbols} side by side, and where each one is."
-        )
-    return "The network is your own: what it is told about its pictures is not known here."
+    symbols = format_count(problem.length, symbol_words(problem.symbols).one)
+    return LAYOUTS[find_network(model).layout].format(symbols=symbols)
 
 
 def _errors(summary: Summary) -> str:
     """What the errors are mostly made of."""
     experiment, parts = summary.experiment, summary.error_parts
-    if why := unsplit_words(summary):
-        return why
-    assert parts is not None
+    if summary.unsplit or parts is None:
+        return unsplit_words(summary)
     named = named_parts(experiment, parts.shares())
     (first, share), *others = sorted(named.items(), key=lambda part: -part[1])
     rest = ", ".join(f"{name} {format_percent(part, 0)}" for name, part in others)
@@ -169,47 +162,41 @@ def _errors(summary: Summary) -> str:
         guessed = ", as the paper guessed" if right else "; the paper guessed misread digits"
     return (
         f"Its errors are {made} {first}: {format_percent(share, 0)} of the mean squared error "
-        f"({rest}; {images_words(summary)}){guessed}."
+        f"({rest}; {_split_on(summary)}){guessed}."
     )
-
-
-def images_words(summary: Summary) -> str:
-    """What the errors were split on."""
-    split = sum(score.error_parts is not None for score in summary.scores)
-    things = combinations_word(summary.experiment.problem).removesuffix("s")
-    images = format_count(summary.images_per_place, "image")
-    return f"split on {images} in each place of {format_count(split, things)}"
 
 
 def unsplit_words(summary: Summary) -> str:
     """Why nothing is said of what the errors are made of; nothing if it can be said."""
-    experiment, parts = summary.experiment, summary.error_parts
-    match unsplit(summary):
-        case None:
-            return ""
+    parts = summary.error_parts
+    match summary.unsplit:
         case "diverged":
-            finite = {s.fold: np.isfinite(s.measures["test_mse"]) for s in summary.scores}
+            finite = {s.fold: np.isfinite(s.measures[ERROR.name]) for s in summary.scores}
             folds = f"{[*finite.values()].count(False)} of {format_count(len(finite), 'fold')}"
             return f"Its answers are not finite in {folds}, so its errors cannot be split."
         case "no errors":
             pictures = sum(score.samples for score in summary.scores)
             return f"It made no error on {format_count(pictures, 'test picture')}."
         case "not recorded":
-            if experiment.training.model == "nearest":
-                why = "takes too long to find out for this baseline"
-            else:
-                command = repeat_command(summary, "--restart")
-                again = f"; `{command}` records it" if command else ""
-                why = f"was not recorded when this was run{again}"
-            return f"What its errors are made of {why}."
+            return "What its errors are made of takes too long to find out for this baseline."
         case "too few images":
             return (
                 "What its errors are made of cannot be told from so few images "
-                f"({images_words(summary)}); more test samples have more images."
+                f"({_split_on(summary)}); more test samples have more images."
             )
-    assert parts is not None
-    return (
-        f"What its errors are made of cannot be told: {images_words(summary)}, its mean squared "
-        f"error is {format_decimal(parts.mse, 3)}, but {format_decimal(summary.mse.mean, 3)} in "
-        "the test; more test samples, or a report with --deep, would tell."
-    )
+        case "unlike the test" if parts is not None:
+            split, tested = (format_decimal(mse, 3) for mse in (parts.mse, summary.error.mean))
+            return (
+                f"What its errors are made of cannot be told: {_split_on(summary)}, its mean "
+                f"squared error is {split}, but {tested} in the test; more test samples, or a "
+                "report with --deep, would tell."
+            )
+    return ""
+
+
+def _split_on(summary: Summary) -> str:
+    """What the errors were split on."""
+    split = sum(score.error_parts is not None for score in summary.scores)
+    things = combinations_word(summary.experiment.problem).removesuffix("s")
+    images = format_count(summary.images_per_place, "image")
+    return f"split on {images} in each place of {format_count(split, things)}"

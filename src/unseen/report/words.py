@@ -15,14 +15,14 @@ HALF_UP = 1e-9  # of percent: a half is rounded up, whichever way a sum of float
 
 
 def combinations_word(problem: Problem) -> str:
-    """Pairs where two symbols stand side by side."""
+    """What combinations are called: pairs where two symbols stand side by side."""
     if problem.operation.startswith("shown:"):
         return "combinations"
     return {1: symbol_words(problem.symbols).many, 2: "pairs"}.get(problem.length, "combinations")
 
 
 def answers_word(problem: Problem) -> str:
-    """Sums where digits are added; a single digit is no sum."""
+    """What answers are called: sums where digits are added."""
     if problem.length == 1:
         return "answers"
     return {"add": "sums", "subtract": "differences", "multiply": "products"}.get(
@@ -42,17 +42,8 @@ def names_line(problem: Problem) -> str:
     return ", ".join(words.name(label) for label in range(len(words.names)))
 
 
-def place_names(problem: Problem) -> tuple[str, ...]:
-    """Each place of a picture, from left to right."""
-    if problem.operation.startswith("shown:"):
-        return ("left", "sign", "right")
-    if problem.length == 2:
-        return ("left", "right")
-    return tuple(f"place {at + 1}" for at in range(problem.length))
-
-
 def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
-    """The parts of an error under the names that people give them."""
+    """The parts of an error in words, what is misread in any position as one."""
     problem = experiment.problem
     things, symbols = combinations_word(problem), symbols_word(problem)
     named = {
@@ -62,16 +53,6 @@ def named_parts(experiment: Experiment, parts: ErrorParts) -> dict[str, float]:
         f"a shift that seen {things} share": parts.shift,
     }
     return named | ({"interplay of the images": parts.interplay} if len(parts.misread) > 1 else {})
-
-
-def named_parts_by_place(experiment: Experiment, parts: ErrorParts | None) -> dict[str, float]:
-    """The parts of an error place by place, under short names; {} where it was not split."""
-    if parts is None:
-        return {}
-    names = place_names(experiment.problem)
-    misread = {f"misread {name}": part for name, part in zip(names, parts.misread, strict=True)}
-    named = {"wrong": parts.wrong, "misvalued": parts.misvalued, "shift": parts.shift}
-    return misread | named | ({"interplay": parts.interplay} if len(names) > 1 else {})
 
 
 def format_combination(combination: Sequence[int | None], words: SymbolWords = NEUTRAL) -> str:

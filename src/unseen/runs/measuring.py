@@ -13,14 +13,14 @@ from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Combinations, Samples, draw_samples
 from unseen.problem.task import Task
-from unseen.training.metrics import error, rounds_to_answer, squared_error
+from unseen.training.metrics import HEADLINE, error, rounds_to_answer, squared_error
 
 Answer = Callable[[Samples], NDArray[np.float32]]
 
 DIGITS_KEPT = 5  # after the point, in a measurement
 GROUP_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
     "mse": squared_error,
-    "rounded": rounds_to_answer,
+    HEADLINE.name: HEADLINE.of_samples,
     "mean_error": error,
 }
 MOST_TABLES = 10  # of a fold's unseen combinations
@@ -40,7 +40,7 @@ class Measurement:
 
     epochs: Annotated[float, Field(ge=0, le=1_000_000)]  # so far, with the share of the present one
     seconds: float | None  # of training, so far
-    seen: dict[str, float | None]  # "rounded", "mse" and "mean_error"; None for NaN
+    seen: dict[str, float | None]  # by the names of GROUP_MEASURES; None for NaN
     unseen: dict[str, float | None]
     # as [3, 8], or [3, "+", 8] where signs are shown
     combinations: list[list[int | str]] = field(repr=False)

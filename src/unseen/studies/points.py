@@ -82,7 +82,7 @@ def _point(plan: Plan, settings: dict[str, Any], folders: Sequence[RunFolder]) -
     intervals = {
         name: mean_interval(
             [[measures[name] for measures in fold] for fold in measured],
-            share=metric.unit == "share",
+            share=metric.is_share,
         )
         for name, metric in METRICS.items()
     }

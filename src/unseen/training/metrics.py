@@ -1,8 +1,9 @@
 """Metrics: what is measured of predictions against answers.
 
-A metric is one entry of METRICS: it says something of each sample, and its figure is the mean of
-that. Results hold figures by name; tables, JSON, CSV, LaTeX, the report, intervals and comparisons
-read the registry. A prediction that is NaN counts as wrong.
+A metric is one entry of METRICS: it gives a value for each sample, and the mean of these values is
+reported. Results hold metrics by name; tables, JSON, CSV, LaTeX, the report, intervals and
+comparisons read the registry, and name no metric themselves: what they single out is HEADLINE, SEEN
+and ERROR. A prediction that is NaN counts as wrong.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ Answers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure over samples: the mean of what `of_samples` gives for each."""
+    """The mean over samples of what `of_samples` gives for each."""
 
     name: str
     label: str
@@ -26,6 +27,16 @@ class Metric:
     of_samples: Callable[[Predictions, Answers], NDArray[Any]]
     # what it is measured on: in test handwriting but for "seen_train", which was trained on
     combinations: Literal["unseen", "seen_test", "seen_train"] = "unseen"
+    better: Literal["more", "less"] = "more"
+
+    @property
+    def is_share(self) -> bool:
+        return self.unit == "share"
+
+    @property
+    def scale(self) -> int:
+        """What a value is multiplied by where it is shown: shares are shown in %."""
+        return 100 if self.is_share else 1
 
     def __call__(self, predictions: Predictions, answers: Answers) -> float:
         return float(np.mean(self.of_samples(predictions, answers)))
@@ -68,7 +79,16 @@ METRICS: dict[str, Metric] = {
         Metric("rounded", "rounding", "share", rounds_to_answer),
         Metric("floor_or_ceiling", "floor/ceiling", "share", floor_or_ceiling),
         Metric("within_one", "within one", "share", within_one),
-        Metric("test_mse", "test MSE", "number", squared_error),
-        Metric("train_mse", "train MSE", "number", squared_error, "seen_train"),
+        Metric("test_mse", "test MSE", "number", squared_error, better="less"),
+        Metric("train_mse", "train MSE", "number", squared_error, "seen_train", better="less"),
     )
 }
+
+# of answers that are numbers: what a run is judged by, the same of seen combinations, and the error
+# that is split into parts
+HEADLINE, SEEN, ERROR = METRICS["rounded"], METRICS["seen_rounded"], METRICS["test_mse"]
+
+
+def unseen_metrics() -> dict[str, Metric]:
+    """The metrics of unseen combinations, by name."""
+    return {name: each for name, each in METRICS.items() if each.combinations == "unseen"}

@@ -29,6 +29,7 @@ from unseen.report.tables import describe
 from unseen.report.verdict_text import verdict_text
 from unseen.report.words import combinations_word, format_ends, format_percent
 from unseen.runs.experiment import SETTINGS, setting_value
+from unseen.training.metrics import HEADLINE
 from unseen.use.predictions import answers_by_fold, combined
 
 OPSET = 18
@@ -183,9 +184,11 @@ def model_card(summary: Summary, folds: list[int]) -> str:
     summary = replace(summary, passed_on=True)
     experiment = summary.experiment
     things = combinations_word(experiment.problem)
-    seen = [[each.quadrants["seen_test"]["rounded"]] for each in summary.results if each.quadrants]
+    seen = [
+        [each.quadrants["seen_test"][HEADLINE.name]] for each in summary.results if each.quadrants
+    ]
     rows = [
-        ("unseen", summary.rounded),
+        ("unseen", summary.headline),
         *([("seen", mean_interval(seen, share=True))] if seen else []),
     ]
     table = "\n".join(

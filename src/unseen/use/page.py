@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from unseen.analysis.error_parts import place_names
 from unseen.errors import UnseenError, printable
 from unseen.files import write_whole
 from unseen.networks.models import parameter_count
@@ -27,10 +28,10 @@ from unseen.report.words import (
     format_count,
     format_decimal,
     format_percent,
-    place_names,
 )
 from unseen.runs.fold import torch_threads
 from unseen.training.evaluation import predict_pictures
+from unseen.training.metrics import HEADLINE
 from unseen.use.bundling import bundled, content_hash, page_style
 from unseen.use.graph import Graph, Numbers, record
 from unseen.use.packing import WHOLE_PRECISION, Packed, pack
@@ -132,7 +133,7 @@ def _recorded(run: "Run", task: Task, model: str | None) -> list[PageNetwork]:
         if not np.isfinite(answers).all():
             raise UnseenError(f"the network of fold {result.fold} answers NaN; it has no page")
         scaled = pictures.astype(np.float32) / np.float32(255)
-        rounded = result.measures["rounded"]
+        rounded = result.measures[HEADLINE.name]
         networks.append(PageNetwork(result.fold, rounded, parameters, graph, scaled, answers))
     return networks
 
