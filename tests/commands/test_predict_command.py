@@ -57,13 +57,7 @@ def test_a_picture_of_the_papers_size_is_taken_as_it_is_light_on_dark_or_dark_on
         assert (made.is_dark_on_light, made.cut) == (is_dark, "as they are")
 
 
-@pytest.mark.parametrize("suffix", ["png", "jpg", "webp", "tiff"])
-def test_every_format_is_read(tmp_path: Path, suffix: str):
-    path = save(tmp_path / f"a.{suffix}", pair(3, 8))
-    assert np.abs(read_picture(path).astype(int) - pair(3, 8)).mean() < 8
-
-
-def test_modes_become_grey(tmp_path: Path):
+def test_formats_and_modes_become_grey(tmp_path: Path):
     picture = pair(3, 8)
     image = Image.fromarray(picture)
     deep = Image.fromarray(picture.astype(np.uint16) * 257)
@@ -74,6 +68,7 @@ def test_modes_become_grey(tmp_path: Path):
     exif[0x0112] = 6
     for name, each, options, expected in (
         ("rgb.png", image.convert("RGB"), {}, picture),
+        *((f"a.{suffix}", image, {}, picture) for suffix in ("jpg", "webp", "tiff")),
         ("palette.png", image.convert("P"), {}, picture),
         ("deep.png", deep, {}, picture),
         ("transparent.png", transparent, {}, 255 - picture),
@@ -81,7 +76,8 @@ def test_modes_become_grey(tmp_path: Path):
         ("turned.tiff", turned, {"exif": exif}, picture),
     ):
         each.save(tmp_path / name, **options)
-        assert np.abs(read_picture(tmp_path / name).astype(int) - expected).max() <= 1, name
+        off = np.abs(read_picture(tmp_path / name).astype(int) - expected)
+        assert off.mean() < 8 if name[0] == "a" else off.max() <= 1, name
 
 
 def test_enlarged_pictures_come_out_as_mnist_has_them():

@@ -1,11 +1,14 @@
 import gzip
 import hashlib
-import socket
+import io
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.client import RemoteDisconnected
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -16,76 +19,42 @@ from unseen.problem import fashion
 from unseen.problem.fashion import fashion_mnist, fetch_fashion_mnist, find_fashion_mnist
 from unseen.problem.symbol_bank import IDX_FILES, combined_sha256
 
-FIRST = "train-images-idx3-ubyte"
+FIRST = "train-images-idx3-ubyte.gz"
+SECOND = "train-labels-idx1-ubyte.gz"
 THREE_WAYS = r"folder of its four IDX files.*dataset-fashion-mnist.*network"
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-class Mirror:
-    """A web server of our own: what it answers for each path, and which were asked for."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self.answers: dict[str, Answer] = {path: send(body) for path, body in files.items()}
-        self.asked: list[str] = []
-        mirror = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                mirror.asked.append(self.path)
-                with suppress(ConnectionError):  # when the client has had enough
-                    mirror.answers.get(self.path, not_found)(self)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self.server.server_port}/"
-
-
-def send(body: bytes, *, promised: int | None = None) -> Answer:
-    """An answer with this body, and perhaps a false word on how long it is."""
-
-    def answer(request: BaseHTTPRequestHandler) -> None:
-        request.send_response(200)
-        length = len(body) if promised is None else promised
-        request.send_header("Content-Length", str(length))
-        request.end_headers()
-        request.wfile.write(body)
-
-    return answer
-
-
-def send_without_end(request: BaseHTTPRequestHandler) -> None:
-    request.send_response(200)
-    request.end_headers()
-    while True:
-        request.wfile.write(bytes(10_000))
-
-
-def not_found(request: BaseHTTPRequestHandler) -> None:
-    request.send_error(404)
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """Small files that pass for Fashion-MNIST here, by the paths they are asked for with."""
-    raw = {path.name: path.read_bytes() for path in write_symbols(tmp_path / "raw").iterdir()}
-    sums = {name: hashlib.sha256(raw[name]).hexdigest() for name in IDX_FILES}
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of small files that pass for Fashion-MNIST here."""
+    raw = write_symbols(tmp_path / "raw")
+    sums = {name: hashlib.sha256((raw / name).read_bytes()).hexdigest() for name in IDX_FILES}
     monkeypatch.setattr(fashion, "FASHION_SHA256", sums)
-    return {f"/{name}.gz": gzip.compress(content) for name, content in raw.items()}
+    (tmp_path / "served").mkdir()
+    for name in IDX_FILES:
+        packed = gzip.compress((raw / name).read_bytes())
+        (tmp_path / "served" / f"{name}.gz").write_bytes(packed)
+    return tmp_path / "served"
 
 
 @pytest.fixture
-def mirror(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
-    mirror = Mirror(files)
-    thread = threading.Thread(target=mirror.server.serve_forever, args=(0.01,))
+def asked(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A server of these files; the paths that were asked for."""
+    paths: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            paths.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(files)))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    monkeypatch.setattr(fashion, "SOURCE", mirror.address)
+    monkeypatch.setattr(fashion, "SOURCE", f"http://127.0.0.1:{server.server_port}/")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    yield mirror
-    mirror.server.shutdown()
+    yield paths
+    server.shutdown()
     thread.join()
-    mirror.server.server_close()
+    server.server_close()
 
 
 @pytest.fixture(autouse=True)
@@ -97,124 +66,131 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return cache
 
 
-def fill(folder: Path, files: dict[str, bytes]) -> None:
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def fill(folder: Path, files: Path) -> None:
     folder.mkdir(parents=True)
-    for path, content in files.items():
-        (folder / path[1:]).write_bytes(content)
+    for name, packed in content(files).items():
+        (folder / name).write_bytes(packed)
 
 
-def fetch(tell=lambda *news: None):
-    """Download to the end, telling what happens."""
-    for news in fetch_fashion_mnist():
-        tell(*news)
+def fetch() -> Path | None:
+    assert [*fetch_fashion_mnist()]
     return find_fashion_mnist()
 
 
-def test_a_download_is_told_of_and_kept(mirror: Mirror, files: dict[str, bytes], cache: Path):
-    told: list[tuple[str, int, int]] = []
+def test_a_download_reports_its_progress_and_is_kept(asked: list[str], files: Path, cache: Path):
     assert find_fashion_mnist() is None
-    assert fetch(lambda *news: told.append(news)) == cache
-    assert {f"/{path.name}": path.read_bytes() for path in cache.iterdir()} == files
+    news = [*fetch_fashion_mnist()]
+    assert find_fashion_mnist() == cache
+    assert content(cache) == content(files)
     for name in IDX_FILES:
-        size = len(files[f"/{name}.gz"])
-        received = [so_far for told_name, so_far, _ in told if told_name == name]
-        assert received[0] == 0
+        size = len((files / f"{name}.gz").read_bytes())
+        received = [so_far for told_name, so_far, _ in news if told_name == name]
         assert received == sorted(received)
-        assert received[-1] == size
-        assert {promised for told_name, _, promised in told if told_name == name} == {size}
+        assert (received[0], received[-1]) == (0, size)
+        assert {promised for told_name, _, promised in news if told_name == name} == {size}
     bank = fashion_mnist()
     assert len(bank.train.images) == 80
     assert bank.values == tuple(range(10))
 
 
-def test_only_what_is_missing_is_asked_for(mirror: Mirror, files: dict[str, bytes], cache: Path):
+def test_only_what_is_missing_is_asked_for(asked: list[str], files: Path, cache: Path):
     fill(cache, files)
-    assert fetch() == cache
-    assert mirror.asked == []
-    (cache / f"{FIRST}.gz").unlink()
+    assert [*fetch_fashion_mnist()] == []
+    (cache / FIRST).unlink()
     assert find_fashion_mnist() is None
-    fetch()
-    assert mirror.asked == [f"/{FIRST}.gz"]
-    assert len(fashion_mnist().train.images) == 80
+    assert fetch() == cache
+    assert asked == [f"/{FIRST}"]
+
+
+class Answer(io.BytesIO):
+    """A server's answer as urllib has it."""
+
+    length = 1_000  # as its header says
+
+
+class Endless(Answer):
+    length = None
+
+    def read1(self, size: int = -1) -> bytes:
+        return bytes(size)
 
 
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (send(b"only this", promised=1_000), "Not a gzipped file"),
-        (send(gzip.compress(bytes(1_000))[:-9], promised=1_000), "EOFError"),
-        (send(gzip.compress(b"another file")), "its SHA-256 differs"),
-        (send(gzip.compress(bytes(5_000_000))), "its SHA-256 differs"),
-        (send_without_end, "Not a gzipped file"),
-        (not_found, "HTTP Error 404"),
-        (lambda request: None, "closed connection without response"),
-        (lambda request: threading.Event().wait(1) and None, "timed out"),
+        (partial(Answer, b"only this"), "Not a gzipped file"),
+        (partial(Answer, gzip.compress(bytes(1_000))[:-9]), "EOFError"),
+        (partial(Answer, gzip.compress(b"another file")), "its SHA-256 differs"),
+        (partial(Answer, gzip.compress(bytes(5_000_000))), "its SHA-256 differs"),
+        (Endless, "Not a gzipped file"),
+        *((partial(next, repeat(error)), reason) for error, reason in (
+            (RemoteDisconnected("closed"), "closed"),
+            (TimeoutError("timed out"), "timed out"),
+            (URLError(ConnectionRefusedError(111, "refused\nhere")), "refused"),
+        )),
     ],
-)
+)  # fmt: skip
 def test_a_download_that_fails_is_told_and_nothing_kept(
-    mirror: Mirror, cache: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer, reason: str
+    files: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable, reason: str
 ):
+    def urlopen(address: str, timeout: float) -> io.BytesIO:
+        made = Answer((files / FIRST).read_bytes()) if address.endswith(FIRST) else answer()
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    monkeypatch.setattr(fashion, "urlopen", urlopen)
     monkeypatch.setattr(fashion, "LARGEST_DOWNLOAD_BYTES", 300_000)
     monkeypatch.setattr(fashion, "LARGEST_RAW_BYTES", 1_000_000)
-    monkeypatch.setattr(fashion, "TIMEOUT_SECONDS", 0.5)
-    mirror.answers["/train-labels-idx1-ubyte.gz"] = answer
-    received = []
-    with pytest.raises(UnseenError, match=rf"train-labels-.*{reason}.*{THREE_WAYS}") as caught:
-        fetch(lambda name, so_far, promised: received.append(so_far))
+    with pytest.raises(UnseenError, match=rf"{SECOND} .*{reason}.*{THREE_WAYS}") as caught:
+        fetch()
     assert "\n" not in str(caught.value)
-    assert max(received) <= 300_000 + fashion.CHUNK_BYTES
-    assert [path.name for path in cache.iterdir()] == [f"{FIRST}.gz"]
+    assert [*content(cache)] == [FIRST]
 
 
-def test_debians_folder_comes_first(files: dict[str, bytes], cache: Path):
-    fill(cache, files)
-    fill(fashion.DEBIAN_FOLDER, files)
-    assert find_fashion_mnist() == fashion.DEBIAN_FOLDER
-    assert len(fashion_mnist().train.images) == 80
-
-
-def test_without_a_network_the_three_ways_are_named(cache: Path, monkeypatch: pytest.MonkeyPatch):
-    with socket.socket() as taken:  # bound but not listening: connections are refused
-        taken.bind(("127.0.0.1", 0))
-        monkeypatch.setattr(fashion, "SOURCE", f"http://127.0.0.1:{taken.getsockname()[1]}/")
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        with pytest.raises(UnseenError, match=rf"refused.*{THREE_WAYS}"):
-            fetch()
-    assert [*cache.iterdir()] == []
+def test_a_file_that_the_server_does_not_have_is_told(asked: list[str], files: Path, cache: Path):
+    (files / FIRST).unlink()
+    with pytest.raises(UnseenError, match=f"HTTP Error 404.*{THREE_WAYS}"):
+        fetch()
+    assert content(cache) == {}
     with pytest.raises(UnseenError, match=rf"is not on this machine; .*{THREE_WAYS}"):
         fashion_mnist()
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, BrokenPipeError])
-def test_an_interruption_goes_through_and_leaves_nothing(
-    mirror: Mirror, cache: Path, error: type[BaseException]
-):
-    def interrupt(name: str, received: int, promised: int) -> None:
-        if received:
-            raise error
-
-    with pytest.raises(error):
-        fetch(interrupt)
-    assert [*cache.iterdir()] == []
+def test_an_interruption_leaves_nothing(asked: list[str], cache: Path):
+    download = fetch_fashion_mnist()
+    while next(download)[1] == 0:
+        pass
+    download.close()
+    assert content(cache) == {}
 
 
-def test_two_downloads_at_once_do_no_harm(mirror: Mirror, files: dict[str, bytes], cache: Path):
+def test_two_downloads_at_once_do_no_harm(asked: list[str], files: Path, cache: Path):
     threads = [threading.Thread(target=fetch) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert {f"/{path.name}": path.read_bytes() for path in cache.iterdir()} == files
+    assert content(cache) == content(files)
 
 
 @pytest.mark.parametrize("place", ["cache", "debian"])
-def test_a_damaged_file_is_never_used(files: dict[str, bytes], cache: Path, place: str):
+def test_debians_folder_comes_first_and_a_damaged_file_is_never_used(
+    files: Path, cache: Path, place: str
+):
+    fill(cache, files)
+    if place == "debian":
+        fill(fashion.DEBIAN_FOLDER, files)
     folder = cache if place == "cache" else fashion.DEBIAN_FOLDER
-    fill(folder, files)
-    path = folder / "t10k-images-idx3-ubyte.gz"
-    raw = bytearray(gzip.decompress(path.read_bytes()))
+    assert find_fashion_mnist() == folder
+    assert len(fashion_mnist().train.images) == 80
+    raw = bytearray(gzip.decompress((folder / FIRST).read_bytes()))
     raw[-1] ^= 1
-    path.write_bytes(gzip.compress(raw))
+    (folder / FIRST).write_bytes(gzip.compress(raw))
     remedy = "delete it" if place == "cache" else "install Debian's package .* again"
     with pytest.raises(UnseenError, match=f"{folder}.*; {remedy}"):
         fashion_mnist()

@@ -87,6 +87,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
 
 def _grey(image: Image.Image) -> NDArray[np.uint8]:
     """Grey values from 0 to 255; what is transparent is white paper."""
+    image.load()  # which turns a TIFF
     ImageOps.exif_transpose(image, in_place=True)
     if image.mode.startswith("I;"):
         image = image.convert("I")
