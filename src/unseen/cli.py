@@ -51,7 +51,7 @@ COMMANDS = {
     "lab": "Open a page to choose what is never seen, watch it learn, and try it.",
     "doctor": "Print what a bug report needs, and find common troubles on this machine.",
 }
-PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show", "export": "export:app"}
+PATHS = {"list": "list:catalogue", "export": "export:app"}
 for name, about in COMMANDS.items():
     app.command(
         f"unseen.commands.{PATHS.get(name, f'{name}:{name}')}",

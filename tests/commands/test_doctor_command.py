@@ -24,7 +24,7 @@ def test_a_sound_machine_has_no_trouble_and_nothing_is_left_behind(tmp_path, cap
     assert {"python", "torch", "numpy", "unseen", "system"} <= found["environment"].keys()
     assert "host" not in found["environment"]
     by_name = {each["about"]: each for each in found["findings"]}
-    assert by_name["locks"]["found"].startswith("work where")
+    assert by_name["locks"]["found"].startswith("work in")
     assert by_name["runs"]["found"].startswith("1 in ")
     assert not any(each["remedy"] for each in found["findings"])
     assert [*tmp_path.iterdir()] == [run.path]
@@ -39,7 +39,7 @@ def test_troubles_are_named_with_what_to_do(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     usage = shutil.disk_usage(tmp_path)._replace(free=1000)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
-    monkeypatch.setattr("unseen.commands.examination.is_locked", lambda path: False)
+    monkeypatch.setattr("unseen.commands.doctor.is_locked", lambda path: False)
     code, found = told(capsys, "--runs-dir", str(tmp_path))
     assert code == 1
     remedies = {each["about"]: each["remedy"] for each in found["findings"] if each["remedy"]}

@@ -1,5 +1,6 @@
 """`unseen report`: a run as one page, or as tables for a paper."""
 
+import webbrowser
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -49,32 +50,22 @@ def report(
     reported = load(run, runs_dir, **named)
     tell_damages(reported)
     if deep:
-        reported = looked_into(reported, model)
+        for fold in look_into(reported.data, model):
+            if stderr_console.is_terminal:
+                say(f"looking into fold {fold}")
+        reported = Run(reported.folder)
     if figures is not None:
         from unseen.report.figures import save_figures
 
         for path in save_figures(reported.summary, figures):
             say(f"wrote {path}")
-    if format != "html":
-        _hand_out(FORMATS[format](reported.summary), output)
+    if format == "html":
+        path = reported.report(output)
+        emit(f"Report: {path}")
+        if open:
+            webbrowser.open(path.resolve().as_uri())
         return
-    path = reported.report(output)
-    emit(f"Report: {path}")
-    if open:
-        import webbrowser
-
-        webbrowser.open(path.resolve().as_uri())
-
-
-def looked_into(run: Run, model: str | None) -> Run:
-    """The run with all that takes longer; what was found before is not done again."""
-    for fold in look_into(run.data, model):
-        if stderr_console.is_terminal:
-            say(f"looking into fold {fold}")
-    return Run(run.folder)
-
-
-def _hand_out(text: str, output: Path | None) -> None:
+    text = FORMATS[format](reported.summary)
     if output is None:
         emit(text.removesuffix("\n"))
     else:
