@@ -10,7 +10,7 @@ from tables_of_combinations import table
 
 import unseen
 from unseen.cli import command
-from unseen.errors import AmbiguousRunError, SettingError
+from unseen.errors import SettingError
 from unseen.files import DamagedFileError
 from unseen.problem.splits import split_folds
 from unseen.runs.engine import ConnectionLostError, WorkerDiedError
@@ -28,7 +28,6 @@ def test_a_fault_of_a_setting_names_it_as_python_does():
     "error",
     [
         SettingError("unseen", 91, "must be from 1 to 90"),
-        AmbiguousRunError("fast", {"fast-1": {"seed": 1}, "fast-2": {}}),
         OtherVersionError(Path("runs"), "9.9 (format 7)"),
         DamagedFileError(Path("result.json"), "its hash is wrong"),
         NotFinishedError(3, "it was killed"),

@@ -8,7 +8,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 from unseen.commands.output import HelpConsole, emit, say
-from unseen.errors import AmbiguousRunError, SettingError, UnseenError, is_out_of_memory, shortened
+from unseen.errors import SettingError, UnseenError, is_out_of_memory, shortened
 
 
 def _version() -> str:
@@ -98,10 +98,6 @@ def command(arguments: list[str] | None = None) -> int:
 
         value = shortened(format_value(error.value), 200)
         say(f"{option_of(error.setting)} {value} {error.fault}")
-    except AmbiguousRunError as error:
-        from unseen.report.repeat_command import as_typed
-
-        say(error.told(as_typed([*error.runs.values()])))
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
     except (MemoryError, ImportError) as error:

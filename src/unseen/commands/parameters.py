@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter, Token
 from unseen.problem.problem import Problem
 from unseen.runs.experiment import SETTINGS, Experiment, setting_value
 from unseen.runs.presets import PRESETS
-from unseen.settings import Frozen, format_value, setting_names, without_none
+from unseen.settings import Frozen, format_value, setting_names
 from unseen.training.recipe import Training
 
 DEFAULT_PRESET = "fast"
@@ -54,4 +54,5 @@ RunSettings = Annotated[Settings | None, Parameter(name="*", show=False)]
 
 def given(settings: Any) -> dict[str, Any]:
     """The settings that were typed."""
-    return without_none(vars(settings) if settings else {})
+    typed = vars(settings) if settings else {}
+    return {name: value for name, value in typed.items() if value is not None}

@@ -15,6 +15,7 @@ from unseen.report.repeat_command import command_of
 from unseen.report.tables import run_tables
 from unseen.report.terminal import commands_apart
 from unseen.report.verdict_text import verdict_text
+from unseen.runs.fold_checks import fold_count
 
 RunName = Annotated[
     str,
@@ -65,7 +66,8 @@ def tell_damages(run: Run) -> None:
     """Say which of its files, and which baselines beside it, are left out."""
     for damage in run.damages:
         fold = run.folder.fold_of(damage.path)
-        command = command_of(run.experiment, [fold], run.folder) if fold else None
+        there_is = fold and fold <= fold_count(run.experiment.problem)
+        command = command_of(run.experiment, [fold], run.folder) if fold and there_is else None
         again = f", and `{command}` runs it again" if command else ""
         say(f"{damage}; its fold is left out{again}")
     for name in unread_baselines(run.folder):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from unseen.errors import SettingError, unknown
-from unseen.settings import Frozen, PathText, as_value_error, known
+from unseen.settings import Frozen, PathText, known
 from unseen.training.losses import LOSSES
 from unseen.training.optimizers import OPTIMIZERS, SCHEDULES
 
@@ -17,12 +17,11 @@ def _known_model(model: str) -> str:
 
     if model not in MODELS and model not in BASELINES and not is_own(model):
         file = model.rpartition(":")[0] if ".py:" in model else model
-        with as_value_error():
-            if (classes := classes_in(file)) is not None:
-                named = " or ".join(f"{file}:{name}" for name in classes[:5] or ["Class"])
-                raise SettingError("model", model, f"names no class; say it as {named}")
-            known = [*MODELS, *BASELINES, "file.py:Class"]
-            raise unknown("model", model, known, place="file")
+        if (classes := classes_in(file)) is not None:
+            named = " or ".join(f"{file}:{name}" for name in classes[:5] or ["Class"])
+            raise SettingError("model", model, f"names no class; say it as {named}")
+        known = [*MODELS, *BASELINES, "file.py:Class"]
+        raise unknown("model", model, known, place="file")
     return model
 
 
