@@ -3,13 +3,9 @@
 import difflib
 import os
 import re
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import Any
-
-# controls, signs that reorder or end lines without being seen, and what is no sign at all
-NOT_PRINTED = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
 
 
 class UnseenError(Exception):
@@ -59,12 +55,9 @@ def printable(text: str, but: str = "") -> str:
 
     They come from names of files and folders, and would command a terminal or break a page.
     """
-    if text.isascii() and text.isprintable():
-        return text
+    kept = f"{but}\N{NO-BREAK SPACE}"
     return "".join(
-        sign
-        if sign in but or unicodedata.category(sign) not in NOT_PRINTED
-        else sign.encode("unicode_escape").decode()
+        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode()
         for sign in text
     )
 
