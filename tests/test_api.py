@@ -216,22 +216,6 @@ def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
     assert news(two, first=False) == [two]
 
 
-def test_a_frame_has_a_row_per_fold_or_per_combination(ran):
-    pandas = pytest.importorskip("pandas")
-    run = ran[0]
-    assert isinstance(run.measures.to_frame(), pandas.DataFrame)
-    assert len(run.measures.to_frame()) == 2
-    assert len(run.measures.to_frame(by="combination")) == 20
-    with pytest.raises(UnseenError, match="by='combinations' must be 'fold' or 'combination'"):
-        run.measures.to_frame("combinations")
-
-
-def test_without_pandas_a_frame_says_what_is_missing(ran, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(UnseenError, match="to_frame\\(\\) needs pandas"):
-        ran[0].measures.to_frame()
-
-
 def test_a_network_answers_as_it_did(ran):
     run = ran[0]
     arrays, bank = run.data.folds[0].arrays, run.data.task.bank

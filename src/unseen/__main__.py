@@ -1,6 +1,5 @@
 """`unseen` and `python -m unseen`."""
 
-import gc
 import os
 import sys
 from io import TextIOWrapper
@@ -9,15 +8,11 @@ from io import TextIOWrapper
 def main() -> None:
     """Run the command; an interrupt or a closed pipe ends it quietly, from the first import on."""
     try:
-        gc.disable()
         from unseen.streams import LossyStream, open_closed_streams
 
         open_closed_streams()
         from unseen.cli import command
 
-        # what is imported stays: looking through it for garbage is a tenth or more of --help
-        gc.freeze()
-        gc.enable()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # one that knows no × shows something for it
                 stream.reconfigure(errors="replace")

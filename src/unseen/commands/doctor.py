@@ -28,7 +28,6 @@ OPTIONAL_PACKAGES = {
     "tensorboard": "curves for TensorBoard (unseen[tensorboard])",
     "onnxruntime": "networks as ONNX (unseen[onnx])",
     "pyarrow": "results of studies as Parquet",
-    "pandas": "to_frame() of measures",
 }
 
 
