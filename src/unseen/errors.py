@@ -25,7 +25,7 @@ class UnseenError(Exception):
 
 
 class SettingError(UnseenError):
-    """A setting with a value that cannot be used; the command line says it in its own words."""
+    """A setting with a value that cannot be used; the command line names it as an option."""
 
     def __init__(self, setting: str, value: object, fault: str) -> None:
         super().__init__(f"{setting}={shortened(repr(value), 200)} {fault}")

@@ -1,7 +1,5 @@
 import json
-import os
 import shutil
-import subprocess
 
 import pytest
 from made_up_runs import made_up_run, noisy
@@ -80,53 +78,3 @@ def test_a_file_in_the_place_of_the_folder_is_trouble(tmp_path, capsys):
     (tmp_path / "runs").touch()
     assert command(["doctor", "--runs-dir", str(tmp_path / "runs")]) == 1
     assert "runs is no folder" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_names_commands_and_options(shell, capsys):
-    assert command(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    assert all(each in script for each in ("sweep", "predict", "learning-rate"))
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
-def test_bash_completes(tmp_path, capsys):
-    command(["completion", "bash"])
-    (tmp_path / "unseen.bash").write_text(capsys.readouterr().out)
-    ask = (
-        "source unseen.bash; COMP_WORDS=(unseen run --opt); COMP_CWORD=2; _unseen; echo $COMPREPLY"
-    )
-    ended = subprocess.run(
-        ["bash", "-c", ask],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=os.environ,
-        check=True,
-    )
-    assert ended.stdout.strip() == "--optimizer"
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
-def test_zsh_completes_from_a_file_of_its_path_and_from_a_source(tmp_path, capsys):
-    command(["completion", "zsh"])
-    (tmp_path / "_unseen").write_text(capsys.readouterr().out)
-    for ask, expected in (
-        ("_arguments() { print asked }; fpath=(.); autoload _unseen; _unseen; _unseen", "asked\n"),
-        ("compdef() { print $2 }; source ./_unseen", "unseen\n"),
-    ):
-        ended = subprocess.run(
-            ["zsh", "-f", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        assert {*ended.stdout.splitlines(keepends=True)} == {expected}, ended.stderr
-
-
-@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish here")
-def test_fish_completes(tmp_path, capsys):
-    command(["completion", "fish"])
-    (tmp_path / "unseen.fish").write_text(capsys.readouterr().out)
-    ask = "source unseen.fish; complete -C 'unseen run --optim'"
-    ended = subprocess.run(
-        ["fish", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert ended.stdout.split()[0] == "--optimizer"

@@ -58,7 +58,10 @@ def compare(
     elif study is not None or by is not None:
         raise UnseenError("compare either runs, or a study with --study and --by")
     else:
-        groups = _groups_of_runs([load(run, runs_dir, **given(settings)) for run in runs])
+        loaded = [load(run, runs_dir, **given(settings)) for run in runs]
+        for each in loaded:
+            tell_damages(each)
+        groups = [RunGroup(each.summary.run, (each.summary,)) for each in loaded]
     if len(groups) < 2:
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
     comparisons = compare_groups(groups)
@@ -67,16 +70,10 @@ def compare(
     elif format == "table":
         emit(comparison_table(groups, comparisons))
     else:
-        made = {"latex": comparison_latex, "csv": comparison_csv}[format](groups, comparisons)
-        emit(made.removesuffix("\n"))
+        write = comparison_latex if format == "latex" else comparison_csv
+        emit(write(groups, comparisons).removesuffix("\n"))
     if figure is not None:
         save_comparison(comparisons, figure)
-
-
-def _groups_of_runs(runs: list[Run]) -> list[RunGroup]:
-    for run in runs:
-        tell_damages(run)
-    return [RunGroup(run.summary.run, (run.summary,)) for run in runs]
 
 
 def _groups_of_study(name: str, by: str | None, runs_dir: Path) -> list[RunGroup]:

@@ -98,11 +98,10 @@ def stopped_words(started: Started, *, restarted: bool) -> str:
     folder, folds = RunFolder(Path(started.run)), started.folds
     done = {result.fold for result in folder.results(thorough=False)[0]}
     text = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
-    for fold in (fold for fold in folds if fold not in done):
-        if (progress := folder.progress(fold)) and progress.epochs_done:
+    for fold in folds:
+        progress = None if fold in done else folder.progress(fold)
+        if progress and progress.epochs_done:
             start = f" of start {progress.start}" if progress.start > 1 else ""
             text.append(f"fold {fold} is saved up to epoch {progress.epochs_done}{start}")
-        elif progress and progress.start > 1:
-            text.append(f"fold {fold} is saved up to the end of start {progress.start - 1}")
     command = "The same command without --restart" if restarted else "The same command"
     return f"{', '.join(text)} in {folder.path}. {command} goes on from there."
