@@ -154,7 +154,7 @@ def test_a_users_parts_are_run_shown_and_told_apart():
 
 
 def test_a_part_of_the_package_is_not_replaced_and_names_are_names():
-    for name, fault in (("add", "has its own"), ("a b", "no name"), ("", "no name")):
+    for name, fault in (("add", "has its own"), ("a b", "no name"), ("q", "2 to 61 letters")):
         with pytest.raises(unseen.UnseenError, match=fault):
             unseen.register_operation(name, lambda digits: digits[:, 0])
     with pytest.raises(unseen.UnseenError, match="must be a function"):

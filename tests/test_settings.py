@@ -16,7 +16,7 @@ from unseen.training.recipe import Training
 
 # another value than fast's for every setting
 OTHERS = {
-    "operation": "a*b + 2", "length": 3, "symbols": "dominoes", "split": "mirror", "split_seed": 5,
+    "operation": "-a*b + 2", "length": 3, "symbols": "dominoes", "split": "mirror", "split_seed": 5,
     "unseen": 7, "samples": 5, "test_samples": 6, "development": True,
     "model": "towers", "epochs": 3, "batch_size": 7, "loss": "mse", "optimizer": "sgd",
     "learning_rate": 0.25, "schedule": "constant", "scale_answers": False, "precision": "bf16",

@@ -8,6 +8,8 @@ Does it get the combinations it has never seen?
     print(run)
 """
 
+import importlib
+
 # What is public is listed in __init__.pyi, for type checkers and for here. Each name is imported
 # when it is first asked for: the command starts without them, and answers an early Ctrl-C.
 with open(f"{__file__}i", encoding="utf-8") as _stub:
@@ -16,11 +18,9 @@ __all__ = sorted(_HOME)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
-
     if name not in _HOME:
         raise AttributeError(f"module 'unseen' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:  # what a notebook completes

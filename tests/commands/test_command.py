@@ -143,20 +143,6 @@ def test_a_damaged_file_is_named_and_its_fold_run_again(symbols: Path, tmp_path:
     assert without_seconds(json.loads(again.stdout)) == without_seconds(first)
 
 
-@pytest.mark.parametrize("model", ["paper", "lenet5-dense"])
-def test_other_presets_and_networks_run(symbols: Path, tmp_path: Path, model: str):
-    document = run_json(
-        "paper", "--model", model, "--epochs", "2", "--symbols", symbols, "--folds", "1",
-        "--length", "1" if model == "paper" else "3", "--samples", "1", "--test-samples", "1",
-        "--watched-samples", "20", "--no-report", cwd=tmp_path,
-    )  # fmt: skip
-    assert document["experiment"]["training"]["model"] == model
-    assert document["experiment"]["training"]["optimizer"] == "adadelta"
-    curve = document["folds"][0]["curve"]
-    assert curve[-1]["epochs"] == 2
-    assert curve[-1]["unseen"].keys() == {"rounded", "mse", "mean_error"}
-
-
 def test_a_diverging_run_is_null_and_wrong(symbols: Path, tmp_path: Path):
     document = run_json(
         "--optimizer", "adadelta", "--learning-rate", "1e30", "--symbols", symbols,
@@ -167,14 +153,6 @@ def test_a_diverging_run_is_null_and_wrong(symbols: Path, tmp_path: Path):
     assert document["mean"]["test_mse"] is None
     assert "—" in unseen("show", "fast", cwd=tmp_path).stdout
     assert "—" in unseen("runs", cwd=tmp_path).stdout
-
-
-def test_an_expression_may_begin_with_a_minus_and_be_spaced_anyhow(tmp_path: Path):
-    runs = {
-        run_json("mean", "--operation", text, "--folds", "1", *SMALL, cwd=tmp_path)["run"]
-        for text in ("-a + b", " -a+b ")
-    }
-    assert len(runs) == 1
 
 
 def test_signs_are_shown_and_named(tmp_path: Path):
@@ -236,14 +214,6 @@ def test_what_a_model_of_ones_own_prints_is_no_result(tmp_path: Path):
     net = NET.format(marker=str(tmp_path / "marker")) + "print('here I am')\n"
     (tmp_path / "my_net.py").write_text(net)
     run_json("--model", "my_net.py:Net", "--folds", "1", *SMALL, cwd=tmp_path)
-
-
-def test_names_with_brackets_are_shown_as_they_are(symbols: Path, tmp_path: Path):
-    options = ["run", "--symbols", symbols, "--folds", "1", *SMALL, "--runs-dir", "x[/red]"]
-    assert "x[/red]" in unseen(*options, cwd=tmp_path).stdout
-    (result,) = tmp_path.glob("x[[]/red]/*/folds/01/result.json")
-    result.write_text("")
-    assert "x[/red]" in unseen(*options, cwd=tmp_path).stderr
 
 
 def test_symbols_that_change_during_a_run_are_noticed(symbols: Path, tmp_path: Path):
