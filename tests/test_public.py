@@ -1,4 +1,4 @@
-"""What is public: its list, its examples, and parts of one's own under a name."""
+"""What is public: its list, its examples, and users' parts under a name."""
 
 import doctest
 import inspect

@@ -20,7 +20,7 @@ def main() -> None:
         code = command()
     except KeyboardInterrupt as interrupt:
         os._exit(getattr(interrupt, "exit_code", 130))  # what still runs is not worth waiting for
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output is gone
         code = 141
     leave(code)
 

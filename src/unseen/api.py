@@ -149,7 +149,7 @@ class Run:
     def network(self, fold: int, model: str | None = None) -> "RescaledOutput":
         """The trained network of a fold: a torch module, (n, 1, height, width) in 0 to 1 -> (n,).
 
-        Where it is a network of one's own, `model` names its file again, as file.py:Class.
+        Where it is a user's own network, `model` names its file again, as file.py:Class.
         """
         return load_network(self.folder, self.experiment, check_fold(fold), model)
 

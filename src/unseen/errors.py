@@ -46,8 +46,8 @@ def first_line(error: BaseException) -> str:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was short, which torch says in words."""
-    said = first_line(error)  # of a library that cannot be loaded, the linker's own words
-    return isinstance(error, MemoryError) or "allocate memory" in said or "map segment" in said
+    text = first_line(error)  # of a library that cannot be loaded, the linker's own words
+    return isinstance(error, MemoryError) or "allocate memory" in text or "map segment" in text
 
 
 def printable(text: str, but: str = "") -> str:

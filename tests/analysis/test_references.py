@@ -9,7 +9,7 @@ from made_up_runs import by_heart, exact, made_up_run, noisy, summary_of
 
 from unseen.analysis.references import shipped
 from unseen.api import Run
-from unseen.commands.show import tell_damages
+from unseen.commands.show import warn_of_damages
 from unseen.runs.presets import PRESETS
 from unseen.runs.records import FORMAT
 
@@ -62,7 +62,7 @@ def test_a_baseline_of_a_later_version_is_left_out_and_named(tmp_path, monkeypat
         later.setattr("unseen.runs.records.FORMAT", FORMAT + 1)
         oracle = made_up_run(tmp_path, few("oracle"), by_heart, [1])
     assert summary_of(run).baselines["oracle"].rounded.mean > 0.9  # the shipped one
-    tell_damages(Run(run))
+    warn_of_damages(Run(run))
     said = f"the baseline {oracle.path.name} was made by another version, and is left out"
     assert said in capsys.readouterr().err
 

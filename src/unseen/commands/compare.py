@@ -10,7 +10,7 @@ from unseen.analysis.summary import Summary
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.parameters import RunSettings, given
-from unseen.commands.show import tell_damages
+from unseen.commands.show import warn_of_damages
 from unseen.errors import UnseenError, printable, without_paths
 from unseen.report.comparisons import (
     check_figure,
@@ -60,7 +60,7 @@ def compare(
     else:
         loaded = [load(run, runs_dir, **given(settings)) for run in runs]
         for each in loaded:
-            tell_damages(each)
+            warn_of_damages(each)
         groups = [RunGroup(each.summary.run, (each.summary,)) for each in loaded]
     if len(groups) < 2:
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")

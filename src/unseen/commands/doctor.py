@@ -22,7 +22,6 @@ from unseen.runs.run_folder import RunFolder
 
 LEAST_DISK = 500_000_000  # bytes: ten folds of the largest network, with room to spare
 OTHER_FOLDER = "choose another runs folder"
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 OPTIONAL_PACKAGES = {
     "distributed": "studies on a cluster (unseen[dask])",
     "tensorboard": "curves for TensorBoard (unseen[tensorboard])",
@@ -64,9 +63,6 @@ def examine(runs_dir: Path) -> Iterator[Finding]:
     cores, machine = available_cores(), os.cpu_count() or 1
     of_them = f" of the machine's {machine}" if cores < machine else ""
     yield Finding("cores", f"{cores}{of_them}: so many folds run at once")
-    for name in THREAD_VARIABLES:
-        if name in os.environ:
-            yield Finding(name, f"is {os.environ[name]!r}, and ignored: --threads counts")
     path = runs_dir.absolute()
     folder = next(each for each in (path, *path.parents) if each.is_dir())
     free = shutil.disk_usage(folder).free

@@ -10,7 +10,7 @@ from unseen.analysis.probing import look_into
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import RunSettings, given
-from unseen.commands.show import RunName, tell_damages
+from unseen.commands.show import RunName, warn_of_damages
 from unseen.files import write_whole
 from unseen.networks.own_files import is_own
 from unseen.report.exports import as_csv, as_latex, as_markdown
@@ -36,7 +36,7 @@ def report(
         bool,
         Parameter(
             negative="",
-            help="Also read symbols from every layer, and split errors by 100 images a place: "
+            help="Also read symbols from every layer, and split errors by 100 images a position: "
             "some minutes, kept in the run folder. A run with a network of its own needs it named "
             "again, as --model file.py:Class.",
         ),
@@ -48,7 +48,7 @@ def report(
     named = given(settings)
     model = named.pop("model") if deep and is_own(named.get("model", "")) else None
     reported = load(run, runs_dir, **named)
-    tell_damages(reported)
+    warn_of_damages(reported)
     if deep:
         for fold in look_into(reported.data, model):
             if stderr_console.is_terminal:

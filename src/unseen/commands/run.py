@@ -65,7 +65,7 @@ def run(
     folder = RunFolder(Path(started[0].run))
     try:
         print_run(Run(folder, parse_folds(folds)), json=json)
-    finally:  # also where nobody reads on
+    finally:  # also where stdout is closed
         whole = Run(folder)
         if report and whole.results:  # else other processes have all its folds
             _end_with_report(whole, silent=json)

@@ -43,7 +43,7 @@ def show(
 def print_run(run: Run, *, json: bool) -> None:
     """Tables and verdict, or all of it as JSON."""
     experiment, results = run.experiment, run.results
-    tell_damages(run)
+    warn_of_damages(run)
     try:
         summary = run.summary if results else None
     except UnseenError as error:
@@ -62,8 +62,8 @@ def print_run(run: Run, *, json: bool) -> None:
     emit(f"Run folder: {printable(str(run.folder.path))}")
 
 
-def tell_damages(run: Run) -> None:
-    """Say which of its files, and which baselines beside it, are left out."""
+def warn_of_damages(run: Run) -> None:
+    """Say on stderr which of its files, and which baselines beside it, are left out."""
     for damage in run.damages:
         fold = run.folder.fold_of(damage.path)
         there_is = fold and fold <= fold_count(run.experiment.problem)
