@@ -21,16 +21,16 @@ def bench(*options: str, cwd: Path) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "fault"),
     [
         (["--keras", "no/such/python"], "--keras no/such/python: there is no such program"),
         (["--json", "no/such/bench.json"], "--json no/such/bench.json: there is no folder no/such"),
     ],
 )
-def test_what_cannot_work_is_said_before_anything_is_measured(options, said, tmp_path):
+def test_what_cannot_work_is_refused_before_anything_is_measured(options, fault, tmp_path):
     ended = bench(*options, cwd=tmp_path)
     assert ended.returncode == 2
-    assert said in ended.stderr
+    assert fault in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not [*tmp_path.iterdir()]
 

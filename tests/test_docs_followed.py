@@ -1,4 +1,4 @@
-"""What the docs tell people to save, type and press is saved, typed and pressed, word by word."""
+"""The docs' instructions, followed word by word: files saved, commands typed, buttons pressed."""
 
 import os
 import re
@@ -68,21 +68,21 @@ def test_the_tutorial_on_a_network_works_as_it_is_written(here, capfd):
     for words in typed:
         capfd.readouterr()
         assert command(words) == 0, words
-        told = capfd.readouterr().out
+        text = capfd.readouterr().out
         if words[0] == "compare":
-            assert "my-net" in told
-            assert "theirs" in told
-    assert len(told.splitlines()) == 10  # a picture of each unseen pair
+            assert "my-net" in text
+            assert "theirs" in text
+    assert len(text.splitlines()) == 10  # a picture of each unseen pair
 
 
 SCRIPTS = {name: source for name, source in files(EXTENDING).items() if "unseen.run(" in source}
 
 
 def test_every_kind_of_part_has_a_script():
-    said = " ".join(SCRIPTS.values())
+    text = " ".join(SCRIPTS.values())
     for kind in ("model", "operation", "symbols", "split"):
-        assert f"unseen.register_{kind}(" in said
-    assert "METRICS[" in said
+        assert f"unseen.register_{kind}(" in text
+    assert "METRICS[" in text
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -93,8 +93,8 @@ def test_a_script_of_the_page_runs(here, name, capsys):
     (here / name).write_text(small)
     made = runpy.run_path(name)
     assert len(made["run"].results) == 1
-    said = capsys.readouterr().out
-    assert said == "0.0\n" if "METRICS" in small else "Shown " in said
+    text = capsys.readouterr().out
+    assert text == "0.0\n" if "METRICS" in small else "Shown " in text
 
 
 def test_the_package_of_the_page_brings_parts_to_every_process(here):
@@ -105,8 +105,8 @@ def test_the_package_of_the_page_brings_parts_to_every_process(here):
     project = tomllib.loads((here / "pyproject.toml").read_text())["project"]
     info = here / "our_parts-1.0.dist-info"
     info.mkdir()
-    told = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (info / "METADATA").write_text(told)
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (info / "METADATA").write_text(metadata)
     ((name, where),) = project["entry-points"]["unseen.parts"].items()
     (info / "entry_points.txt").write_text(f"[unseen.parts]\n{name} = {where}\n")
     listed, run = (
@@ -158,8 +158,8 @@ def test_the_lesson_is_given_as_it_is_written(lab, browser):
             page.locator(f"#grid td[data-row='{10 * left + right}']").click()
             page.wait_for_selector(f"#cell-title:has-text('({left}, {right})')")
             page.keyboard.press("Escape")
-    told = re.findall(r"^\| .+? \| `(unseen run .+?)` \|", LESSON, flags=re.M)
-    assert began == [experiment_of(each) for each in told]
+    typed = re.findall(r"^\| .+? \| `(unseen run .+?)` \|", LESSON, flags=re.M)
+    assert began == [experiment_of(each) for each in typed]
 
 
 def experiment_of(typed: str) -> tuple[unseen.Experiment, str]:
@@ -211,5 +211,5 @@ def test_the_wrong_rule_of_the_lesson_fits_all_that_was_seen():
     seen = [tuple(each) for each in task.combinations.digits[task.folds[0].seen].tolist()]
     assert len(seen) == 7
     assert all(answers[pair] == sum(pair) for pair in seen)
-    for left, right, said in re.findall(r"(\d) \+ (\d) as (\d)", LESSON):
-        assert answers[int(left), int(right)] == int(said)
+    for left, right, answer in re.findall(r"(\d) \+ (\d) as (\d)", LESSON):
+        assert answers[int(left), int(right)] == int(answer)

@@ -1,4 +1,4 @@
-"""Faults are said in Python's words to Python, and in the command line's words to its user."""
+"""Errors name settings as Python does, and on the command line as options."""
 
 import ast
 import pickle
@@ -10,7 +10,7 @@ from tables_of_combinations import table
 
 import unseen
 from unseen.cli import command
-from unseen.errors import AmbiguousRunError, SettingError
+from unseen.errors import SettingError
 from unseen.files import DamagedFileError
 from unseen.problem.splits import split_folds
 from unseen.runs.engine import ConnectionLostError, WorkerDiedError
@@ -28,7 +28,6 @@ def test_a_fault_of_a_setting_names_it_as_python_does():
     "error",
     [
         SettingError("unseen", 91, "must be from 1 to 90"),
-        AmbiguousRunError("fast", {"fast-1": {"seed": 1}, "fast-2": {}}),
         OtherVersionError(Path("runs"), "9.9 (format 7)"),
         DamagedFileError(Path("result.json"), "its hash is wrong"),
         NotFinishedError(3, "it was killed"),
@@ -46,8 +45,8 @@ def test_every_error_comes_whole_out_of_a_worker(error):
 def test_the_command_line_names_it_as_it_was_typed(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command(["run", "fast", "--unseen", "91"]) == 2
-    said = capsys.readouterr().err
-    assert said == "unseen: --unseen 91 must be from 1 to 90 of 100 combinations\n"
+    text = capsys.readouterr().err
+    assert text == "unseen: --unseen 91 must be from 1 to 90 of 100 combinations\n"
 
 
 def test_nothing_below_the_views_names_an_option():

@@ -26,7 +26,7 @@ def clone(tmp_path: Path) -> Path:
 def make_run(clone: Path, python: str = sys.executable, **environment: str) -> list[str]:
     """What a `make run` that fails prints, without make's own last line."""
     # the make that runs the tests hands its flags and variables down
-    outside = {name: said for name, said in os.environ.items() if not name.startswith("MAKE")}
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     ended = subprocess.run(
         ["make", "run", f"PYTHON={python}"],
         cwd=clone,
@@ -37,8 +37,8 @@ def make_run(clone: Path, python: str = sys.executable, **environment: str) -> l
         check=False,
     )
     assert ended.returncode == 2
-    *said, _ = ended.stdout.splitlines()
-    return said
+    *printed, _ = ended.stdout.splitlines()
+    return printed
 
 
 def test_an_install_that_fails_says_why_in_one_line_and_leaves_no_stamp(clone: Path):
@@ -58,8 +58,8 @@ def test_an_install_that_fails_says_why_in_one_line_and_leaves_no_stamp(clone: P
 
 
 def test_another_python_is_refused_before_anything_is_installed(clone: Path):
-    (said,) = make_run(clone, python="false")
-    assert said.startswith("unseen needs Python 3.11 to 3.14; name one with: make run PYTHON=")
+    (printed,) = make_run(clone, python="false")
+    assert printed.startswith("unseen needs Python 3.11 to 3.14; name one with: make run PYTHON=")
     assert not (clone / ".venv").exists()
 
 

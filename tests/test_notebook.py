@@ -17,11 +17,11 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
-    said = " ".join(
+    printed = " ".join(
         output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])
     )
-    assert "90 pairs are seen in fold 1" in said
-    assert "The network is blind" in said
+    assert "90 pairs are seen in fold 1" in printed
+    assert "The network is blind" in printed
     pictures = [output for cell in notebook.cells for output in cell.get("outputs", [])
                 if "image/png" in output.get("data", {})]  # fmt: skip
     assert len(pictures) == 3

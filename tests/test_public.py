@@ -1,4 +1,4 @@
-"""What is public: its list, its examples, and parts of one's own under a name."""
+"""What is public: its list, its examples, and users' parts under a name."""
 
 import doctest
 import inspect
@@ -59,7 +59,7 @@ def test_an_edited_part_is_run_anew_and_the_earlier_run_is_not_shown_with_it():
         unseen.load(second.name).predict(np.zeros((1, 28, 56), np.uint8))
 
 
-def test_what_nobody_can_tell_apart_is_a_new_run_every_time_and_says_so():
+def test_a_part_without_a_sum_is_a_new_run_every_time_and_says_so():
     rng = np.random.default_rng(0)
     unseen.register_operation("random", lambda digits: rng.integers(9, size=len(digits)))
     events, folders = [], set()
@@ -106,6 +106,9 @@ def parameters(function) -> str:
 def test_what_is_public_does_not_change_unnoticed():
     """Where it changes on purpose, write the new list into tests/data/public-names.txt."""
     assert public_lines() == LISTED.read_text().splitlines()
+    assert dir(unseen) == unseen.__all__  # which a notebook completes
+    with pytest.raises(AttributeError, match="no attribute 'surplus'"):
+        _ = unseen.surplus
 
 
 @pytest.mark.parametrize("name", unseen.__all__)
@@ -136,7 +139,7 @@ def other_rows(table, seed, unseen):
     return [np.arange(0, len(table.digits), 2)]
 
 
-def test_parts_of_ones_own_are_run_shown_and_told_apart():
+def test_a_users_parts_are_run_shown_and_told_apart():
     unseen.register_model("tiny", Tiny)
     unseen.register_split("other-rows", other_rows)
     unseen.register_operation("first", lambda digits: digits[:, 0])
@@ -151,14 +154,14 @@ def test_parts_of_ones_own_are_run_shown_and_told_apart():
 
 
 def test_a_part_of_the_package_is_not_replaced_and_names_are_names():
-    for name, fault in (("add", "has its own"), ("a b", "no name"), ("", "no name")):
+    for name, fault in (("add", "has its own"), ("a b", "no name"), ("q", "2 to 61 letters")):
         with pytest.raises(unseen.UnseenError, match=fault):
             unseen.register_operation(name, lambda digits: digits[:, 0])
     with pytest.raises(unseen.UnseenError, match="must be a function"):
         unseen.register_model("new-one", "no function")
 
 
-def test_faults_of_ones_own_parts_are_one_line():
+def test_faults_of_a_users_parts_are_one_line():
     unseen.register_operation("halves", lambda digits: digits[:, 0] / 2)
     unseen.register_operation("broken", lambda digits: 1 // 0)
     unseen.register_split("outside", lambda table, seed, unseen: [[500]])
@@ -171,11 +174,6 @@ def test_faults_of_ones_own_parts_are_one_line():
     ):
         with pytest.raises(unseen.UnseenError, match=fault):
             unseen.make_task(unseen.Problem(**settings))
-
-
-def test_without_an_installed_package_a_name_is_unknown_as_before(capsys):
-    assert command(["run", "--split", "dagonal"]) == 2
-    assert "did you mean 'diagonal'?" in capsys.readouterr().err
 
 
 def test_a_dataset_has_the_samples_of_the_fold():

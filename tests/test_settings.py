@@ -3,23 +3,20 @@
 import json
 import shlex
 
-import numpy as np
 import pytest
 from conftest import unseen
 
 from unseen.cli import app
-from unseen.errors import SettingError
 from unseen.problem.problem import Problem
 from unseen.report.catalogues import CATALOGUES, format_cell
 from unseen.report.repeat_command import command_of, option_of
-from unseen.runs.checks import parse_folds
 from unseen.runs.experiment import SETTINGS, Experiment, setting_value
 from unseen.runs.presets import PRESETS, fast
 from unseen.training.recipe import Training
 
 # another value than fast's for every setting
 OTHERS = {
-    "operation": "a*b + 2", "length": 3, "symbols": "dominoes", "split": "mirror", "split_seed": 5,
+    "operation": "-a*b + 2", "length": 3, "symbols": "dominoes", "split": "mirror", "split_seed": 5,
     "unseen": 7, "samples": 5, "test_samples": 6, "development": True,
     "model": "towers", "epochs": 3, "batch_size": 7, "loss": "mse", "optimizer": "sgd",
     "learning_rate": 0.25, "schedule": "constant", "scale_answers": False, "precision": "bf16",
@@ -118,13 +115,3 @@ def test_an_unknown_catalogue_is_refused(tmp_path):
     ended = unseen("list", "network", cwd=tmp_path)
     assert ended.returncode == 2
     assert "unknown catalogue 'network' (did you mean 'networks'?)" in ended.stderr
-
-
-def test_folds_are_parsed_as_they_are_typed():
-    assert parse_folds(None) is None
-    assert parse_folds("1,3-5, 4") == (1, 3, 4, 5)
-    assert parse_folds(3) == (3,)
-    assert parse_folds(np.arange(3, 0, -1)) == (1, 2, 3)
-    for wrong in ("", "x", "1,", "2-1", "-1", "1-99999999", "1--2", [], 1.5, ["1"], [None]):
-        with pytest.raises(SettingError):
-            parse_folds(wrong)

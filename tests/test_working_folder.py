@@ -26,14 +26,6 @@ def hostile(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_run_executes_none(hostile: Path):
-    program = Path(sys.executable).with_name("unseen")
-    command = [program, "run", "--folds", "1", *SMALL]
-    ended = subprocess.run(command, cwd=hostile, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    assert not (hostile / "executed").exists()
-
-
 def run_in(folder: Path, before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """A small run by a shell, after another command."""
     program = Path(sys.executable).with_name("unseen")
@@ -42,6 +34,12 @@ def run_in(folder: Path, before: str = "", **environment: str) -> subprocess.Com
         ["bash", "-c", f"{before}{words}"], cwd=folder, capture_output=True, text=True, check=False,
         env=os.environ | environment,
     )  # fmt: skip
+
+
+def test_a_run_executes_none(hostile: Path):
+    ended = run_in(hostile)
+    assert ended.returncode == 0, ended.stderr
+    assert not (hostile / "executed").exists()
 
 
 def test_a_long_path_of_temporary_files_is_no_hindrance(tmp_path: Path):

@@ -1,6 +1,5 @@
 """`unseen` and `python -m unseen`."""
 
-import gc
 import os
 import sys
 from io import TextIOWrapper
@@ -9,15 +8,11 @@ from io import TextIOWrapper
 def main() -> None:
     """Run the command; an interrupt or a closed pipe ends it quietly, from the first import on."""
     try:
-        gc.disable()
         from unseen.streams import LossyStream, open_closed_streams
 
         open_closed_streams()
         from unseen.cli import command
 
-        # what is imported stays: looking through it for garbage is a tenth or more of --help
-        gc.freeze()
-        gc.enable()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # one that knows no × shows something for it
                 stream.reconfigure(errors="replace")
@@ -25,7 +20,7 @@ def main() -> None:
         code = command()
     except KeyboardInterrupt as interrupt:
         os._exit(getattr(interrupt, "exit_code", 130))  # what still runs is not worth waiting for
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader of our output is gone
         code = 141
     leave(code)
 

@@ -13,9 +13,8 @@ from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,9 @@ from unseen.analysis.run_data import RunData, load_run_data
 from unseen.analysis.summary import Summary, sum_up
 from unseen.errors import SettingError, UnseenError
 from unseen.files import DamagedFileError
-from unseen.problem.task import make_task
+from unseen.report.progress import watch
+from unseen.report.repeat_command import as_call
+from unseen.report.verdict_text import verdict_text
 from unseen.runs.checks import Folds, check_fold, check_path, check_seconds, parse_folds
 from unseen.runs.events import Event
 from unseen.runs.experiment import Experiment, refuse_unknown
@@ -48,30 +49,12 @@ if TYPE_CHECKING:
     from unseen.networks.modules import RescaledOutput
 
 
-class Rows(list[dict[str, Any]]):
-    """Rows of a table as dictionaries."""
-
-    def to_frame(self) -> Any:
-        """The rows as a pandas data frame, where pandas is installed."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError as error:
-            raise UnseenError("to_frame() needs pandas: pip install pandas") from error
-        return pandas.DataFrame(self)
-
-
 @dataclass(frozen=True)
 class Measures:
-    """The measures of a run, by fold and by unseen combination."""
+    """The measures of a run as rows of tables: `pandas.DataFrame(run.measures.by_fold)`."""
 
-    by_fold: Rows
-    by_combination: Rows
-
-    def to_frame(self, by: Literal["fold", "combination"] = "fold") -> Any:
-        """A data frame with a row per fold, or per combination."""
-        if by not in ("fold", "combination"):
-            raise SettingError("by", by, "must be 'fold' or 'combination'")
-        return (self.by_fold if by == "fold" else self.by_combination).to_frame()
+    by_fold: list[dict[str, Any]]
+    by_combination: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -96,9 +79,6 @@ class Run:
     folds: tuple[int, ...] | None = None  # that were asked for; None for all that are done
 
     def __str__(self) -> str:
-        from unseen.report.repeat_command import as_call
-        from unseen.report.verdict_text import verdict_text
-
         return verdict_text(self.summary, as_call).text
 
     def __repr__(self) -> str:
@@ -113,33 +93,32 @@ class Run:
         return self.folder.experiment()
 
     @cached_property
-    def _results(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
+    def _done(self) -> tuple[list[FoldResult], list[DamagedFileError]]:
+        """The results of all folds that are done, and the files that are damaged."""
         self.folder.refuse_other_versions()
         results, damages = self.folder.results()
-        if self.folds is not None:
-            results = [each for each in results if each.fold in self.folds]
         arrays = cache(partial(self.folder.arrays, experiment=self.experiment))
         return [with_every_metric(each, partial(arrays, each.fold)) for each in results], damages
 
     @property
     def results(self) -> list[FoldResult]:
-        """The results of the folds that are done, in order."""
-        return self._results[0]
+        """The results of the folds that were asked for, as far as they are done, in order."""
+        return [each for each in self._done[0] if self.folds is None or each.fold in self.folds]
 
     @property
     def other_folds(self) -> list[int]:
         """The folds that are done as well, and were not asked for."""
-        results, _ = self.folder.results(thorough=False)
-        return [each.fold for each in results if self.folds and each.fold not in self.folds]
+        asked = [each.fold for each in self.results]
+        return [each.fold for each in self._done[0] if each.fold not in asked]
 
     @property
     def damages(self) -> list[DamagedFileError]:
         """The files that are damaged; their folds are not among the results."""
-        return self._results[1]
+        return self._done[1]
 
     @cached_property
     def data(self) -> RunData:
-        """Everything that the finished folds left: the material of the summary."""
+        """Everything that the finished folds left, which the summary is made from."""
         if not self.results:
             raise UnseenError(f"no fold of {self.name} is done; there is nothing to report")
         return load_run_data(self.folder, self.experiment, self.results)
@@ -152,8 +131,8 @@ class Run:
     @property
     def measures(self) -> Measures:
         return Measures(
-            Rows({"fold": each.fold, **each.measures} for each in self.results),
-            Rows(score.figures for score in self.summary.scores),
+            [{"fold": each.fold, **each.measures} for each in self.results],
+            [score.figures for score in self.summary.scores],
         )
 
     def measurements(self, fold: int) -> list[Measurement]:
@@ -162,7 +141,7 @@ class Run:
 
     def report(self, path: Path | str | None = None) -> Path:
         """Write the report as one HTML page, by default into the run folder."""
-        from unseen.report.report import write_report
+        from unseen.report.report import write_report  # and matplotlib
 
         output = None if path is None else check_path("path", path)
         return write_report(self.data, self.summary, output)
@@ -170,7 +149,7 @@ class Run:
     def network(self, fold: int, model: str | None = None) -> "RescaledOutput":
         """The trained network of a fold: a torch module, (n, 1, height, width) in 0 to 1 -> (n,).
 
-        Where it is a network of one's own, `model` names its file again, as file.py:Class.
+        Where it is a user's own network, `model` names its file again, as file.py:Class.
         """
         return load_network(self.folder, self.experiment, check_fold(fold), model)
 
@@ -184,7 +163,8 @@ class Run:
         and torch's (n, 1, height, width) too. The answer is the median of the networks of all
         finished folds, or that of the network of one fold.
         """
-        grey = self._checked_pictures(pictures)
+        shape = picture_shape(self.experiment.problem)
+        grey = grey_values(pictures, shape.height, shape.length * shape.width)
         with torch_threads(self.experiment.threads):
             return combined(answers_by_fold(self.networks(fold, model), grey))
 
@@ -209,18 +189,8 @@ class Run:
         for path in given:
             if not isinstance(path, str | os.PathLike):  # what is no file is one that fails
                 raise SettingError("path", path, "is no path")
-        return predict_files(
-            [*map(Path, given)],
-            picture_shape(self.experiment.problem),
-            networks,
-            self.experiment.threads,
-        )
-
-    def _checked_pictures(self, pictures: Any) -> NDArray[Any]:
-        """Pictures of the run's size as (n, height, width), from 0 to 255."""
-        task = make_task(self.experiment.problem)
-        height, width = task.bank.test.images.shape[1:]
-        return grey_values(pictures, height, width * task.combinations.digits.shape[1])
+        shape = picture_shape(self.experiment.problem)
+        return predict_files([*map(Path, given)], shape, networks, self.experiment.threads)
 
 
 def run(
@@ -255,8 +225,6 @@ def run(
     chosen = find_experiment(experiment).vary(**settings)
     events = session(chosen, folds, runs_dir, engine, jobs=jobs, restart=restart, name=name)
     if on_event is None:
-        from unseen.report.progress import watch
-
         watch(events)
     else:
         with closing(events):  # whatever happens in on_event

@@ -8,14 +8,7 @@ import cyclopts
 from cyclopts import App, Parameter
 
 from unseen.commands.output import HelpConsole, emit, say
-from unseen.errors import AmbiguousRunError, SettingError, UnseenError, is_out_of_memory, shortened
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("unseen")
-
+from unseen.errors import SettingError, UnseenError, is_out_of_memory, shortened
 
 app = App(
     name="unseen",
@@ -23,8 +16,10 @@ app = App(
     "Does it get the pairs it has never seen?",
     help_format="plaintext",
     default_parameter=Parameter(show_default=False),  # help texts say it, where it is of use
-    version=_version,
     suppress_keyboard_interrupt=False,
+    exit_on_error=False,
+    print_error=False,
+    result_action="return_value",
     console=HelpConsole(),
 )
 EXAMPLES = """\
@@ -51,7 +46,7 @@ COMMANDS = {
     "lab": "Open a page to choose what is never seen, watch it learn, and try it.",
     "doctor": "Print what a bug report needs, and find common troubles on this machine.",
 }
-PATHS = {"list": "list:catalogue", "runs": "show:runs", "show": "show:show", "export": "export:app"}
+PATHS = {"list": "list:catalogue", "export": "export:app"}
 for name, about in COMMANDS.items():
     app.command(
         f"unseen.commands.{PATHS.get(name, f'{name}:{name}')}",
@@ -88,20 +83,11 @@ def command(arguments: list[str] | None = None) -> int:
         return 2
     try:
         # a command returns the code that it ends with, if that is another than 0
-        return (
-            app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
-            or 0
-        )
+        return app(arguments) or 0
     except SettingError as error:
-        from unseen.report.repeat_command import option_of
-        from unseen.settings import format_value
-
-        value = shortened(format_value(error.value), 200)
-        say(f"{option_of(error.setting)} {value} {error.fault}")
-    except AmbiguousRunError as error:
-        from unseen.report.repeat_command import as_typed
-
-        say(error.told(as_typed([*error.runs.values()])))
+        option = "--" + error.setting.replace("_", "-")
+        value = f"{error.value:g}" if isinstance(error.value, float) else str(error.value)
+        say(f"{option} {shortened(value, 200)} {error.fault}")
     except (UnseenError, cyclopts.CycloptsError) as error:
         say(str(error))
     except (MemoryError, ImportError) as error:

@@ -3,15 +3,9 @@
 import difflib
 import os
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import Any
-
-MOST_NAMED = 10  # runs in an error
-
-# controls, signs that reorder or end lines without being seen, and what is no sign at all
-NOT_PRINTED = {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp"}
 
 
 class UnseenError(Exception):
@@ -26,16 +20,12 @@ class UnseenError(Exception):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # as it is, to another process: the arguments of a subclass are not always its `args`
-        return _restored, (type(self), *self.args), vars(self)
-
-
-def _restored(kind: type[UnseenError], *arguments: object) -> UnseenError:
-    return kind.__new__(kind, *arguments)
+        # to another process without `__init__`, whose arguments are not always the `args`
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class SettingError(UnseenError):
-    """A setting with a value that cannot be used; the command line says it in its own words."""
+    """A setting with a value that cannot be used; the command line names it as an option."""
 
     def __init__(self, setting: str, value: object, fault: str) -> None:
         super().__init__(f"{setting}={shortened(repr(value), 200)} {fault}")
@@ -56,31 +46,8 @@ def first_line(error: BaseException) -> str:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was short, which torch says in words."""
-    said = first_line(error)  # of a library that cannot be loaded, the linker's own words
-    return isinstance(error, MemoryError) or "allocate memory" in said or "map segment" in said
-
-
-class AmbiguousRunError(UnseenError):
-    """A name of several runs; the command line says their settings in its own words."""
-
-    def __init__(self, name: str, runs: Mapping[str, Mapping[str, Any]]) -> None:
-        self.name, self.runs = name, runs  # by label, the settings in which they differ
-        super().__init__(self.told([*map(as_called, runs.values())]))
-
-    def told(self, settings: Sequence[str]) -> str:
-        """The message, with the settings of each run in some words."""
-        both = zip(self.runs, settings, strict=True)
-        named = [f"{run} ({said})" if said else run for run, said in both]
-        more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-        return (
-            f"{self.name!r} is the beginning of several runs: {', '.join(named[:MOST_NAMED])}{more}"
-            "; name one in full, or add settings that only one of them has"
-        )
-
-
-def as_called(settings: Mapping[str, Any]) -> str:
-    """Settings as a call has them."""
-    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    text = first_line(error)  # of a library that cannot be loaded, the linker's own words
+    return isinstance(error, MemoryError) or "allocate memory" in text or "map segment" in text
 
 
 def printable(text: str, but: str = "") -> str:
@@ -88,12 +55,9 @@ def printable(text: str, but: str = "") -> str:
 
     They come from names of files and folders, and would command a terminal or break a page.
     """
-    if text.isascii() and text.isprintable():
-        return text
+    kept = f"{but}\N{NO-BREAK SPACE}"
     return "".join(
-        sign
-        if sign in but or unicodedata.category(sign) not in NOT_PRINTED
-        else sign.encode("unicode_escape").decode()
+        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode()
         for sign in text
     )
 

@@ -25,18 +25,18 @@ class AddedPart:
 
     made_by: Callable[..., Any]
     is_installed: bool  # found by its entry point, in any process
-    # stands for what cannot be told apart, so that no earlier run is taken for one with it
+    # in place of a sum that cannot be had, so that no earlier run is taken for one with it
     token: str = field(default_factory=secrets.token_hex)
 
     def sha256(self) -> str:
-        """The sum of what it does now: a run counts by it."""
+        """The sum of what it does now, by which runs with it are told apart."""
         try:
             return content_sha256(self.made_by)
         except CannotTellError:
             return self.token
 
     def renew(self) -> str | None:
-        """Make the next run with it a new one if nobody can tell what it does; says why, if so."""
+        """If what it does has no sum, make the next run with it a new one, and say why."""
         try:
             content_sha256(self.made_by)
         except CannotTellError as error:
@@ -49,7 +49,9 @@ class Registry(dict[str, Part]):
     """Parts by name; a name that is not there may be that of an installed package's part."""
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (_find_installed() and super().__contains__(name))
+        if not super().__contains__(name):
+            _find_installed()
+        return super().__contains__(name)
 
     def __missing__(self, name: str) -> Part:
         if name in self:
@@ -62,7 +64,7 @@ class Registry(dict[str, Part]):
         return self
 
     def add(self, kind: str, name: str, part: Part, made_by: Callable[..., Any]) -> None:
-        """Add a part of somebody else's; the same name again replaces it, but none of our own."""
+        """Add a user's part, in place of another one of theirs, but of none of the package's."""
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{1,60}", name):
             raise UnseenError(
                 f"{name!r} is no name for a part; use 2 to 61 letters, digits, - and _, "
@@ -82,11 +84,11 @@ def part_sha256(kind: str, name: str) -> str:
     return part.sha256() if part else ""
 
 
-def _find_installed() -> bool:
+def _find_installed() -> None:
     """Have installed packages add their parts, once."""
-    if _state["is_done"] or _state["is_finding"]:
-        return _state["is_finding"] or bool(ADDED)
-    _state["is_finding"] = True
+    if _state["is_begun"]:
+        return
+    _state["is_begun"] = _state["is_finding"] = True
     try:
         for entry in entry_points(group=GROUP):
             try:
@@ -98,9 +100,8 @@ def _find_installed() -> bool:
                     f"the parts of {entry.value!r} cannot be loaded: {first_line(error)}"
                 ) from error
     finally:
-        _state["is_finding"], _state["is_done"] = False, True
-    return bool(ADDED)
+        _state["is_finding"] = False
 
 
-_state = {"is_done": False, "is_finding": False}
+_state = {"is_begun": False, "is_finding": False}
 ADDED: dict[tuple[str, str], AddedPart] = {}

@@ -5,7 +5,7 @@ shorter name in calls and on the command line. The command line, its help, the c
 validation and the repeat command are made from the fields.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, Self
 
@@ -14,20 +14,12 @@ from pydantic.fields import FieldInfo
 
 from unseen.errors import SettingError, UnseenError, unknown
 
+# faults that are worded otherwise than pydantic does
 FAULTS = {
     "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be greater than {gt}",
     "less_than_equal": "must be at most {le}",
-    "less_than": "must be less than {lt}",
-    "finite_number": "must be a finite number",
     "string_pattern_mismatch": "must be like {examples}",
-    "literal_error": "must be {expected}",
     **dict.fromkeys(("int_from_float", "int_type", "int_parsing"), "must be a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "must be True or False"),
-    "string_type": "must be a text",
-    "model_type": "must be of class {class_name}",
-    "frozen_instance": "cannot be set; `change` makes settings with another value",
 }
 
 
@@ -38,14 +30,9 @@ class Frozen(BaseModel):
         with setting_errors(type(self)):
             super().__init__(**settings)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        with setting_errors(type(self)):
-            super().__setattr__(name, value)
-
     def change(self, **settings: Any) -> Self:
         """The same with some fields changed, checked anew."""
-        kept = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**kept | settings)
+        return type(self)(**dict(self) | settings)
 
 
 def setting_names(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -60,25 +47,23 @@ def setting_errors(model: type[BaseModel]) -> Iterator[None]:
         yield
     except ValidationError as error:
         fault = error.errors()[0]
+        context = fault.get("ctx", {})
         if fault["type"] == "value_error":
-            cause = fault["ctx"]["error"].__cause__
-            raise (
-                cause
-                if isinstance(cause, UnseenError)
-                else UnseenError(fault["msg"].removeprefix("Value error, "))
-            ) from None
+            raise UnseenError(str(context["error"])) from None
         field = str(fault["loc"][-1]) if fault["loc"] else model.__name__
-        info = model.model_fields.get(field)
-        name = (info.title if info else None) or field
+        info = model.model_fields.get(field, FieldInfo())
+        name = info.title or field
         if fault["type"] == "extra_forbidden":
             raise unknown("setting", name, model.model_fields) from None
         if fault["type"] == "missing":
             raise UnseenError(f"{name} has to be given") from None
-        said = FAULTS.get(fault["type"], "is not valid: {msg}")
-        limits = {name: format_value(limit) for name, limit in fault.get("ctx", {}).items()}
-        examples = ", ".join(map(str, info.examples or ())) if info else ""
-        fault_said = said.format(msg=fault["msg"], examples=examples, **limits)
-        raise SettingError(name, fault["input"], fault_said) from None
+        if fault["type"] in FAULTS:
+            limits = {name: format_value(limit) for name, limit in context.items()}
+            examples = ", ".join(map(str, info.examples or ()))
+            text = FAULTS[fault["type"]].format(examples=examples, **limits)
+        else:
+            text = fault["msg"].replace("Input should be", "must be")
+        raise SettingError(name, fault["input"], text) from None
 
 
 def format_value(value: object) -> str:
@@ -86,23 +71,12 @@ def format_value(value: object) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-@contextmanager
-def as_value_error() -> Iterator[None]:
-    """Hand an UnseenError through validation, which passes on ValueErrors only."""
-    try:
-        yield
-    except UnseenError as error:
-        raise ValueError(str(error)) from error
-
-
 def known(kind: str, names: Callable[[], Iterable[str]]) -> AfterValidator:
     """Refuse a name that its registry does not have; registries are looked up when needed."""
 
     def check(name: str) -> str:
-        known_names = [*names()]
-        if name not in known_names:
-            with as_value_error():
-                raise unknown(kind, name, known_names)
+        if name not in (known_names := [*names()]):
+            raise unknown(kind, name, known_names)
         return name
 
     return AfterValidator(check)
@@ -122,12 +96,7 @@ def usable_path(setting: str, path: object) -> str:
 
 
 def _checked_path(path: str, info: ValidationInfo) -> str:
-    with as_value_error():
-        return usable_path(info.field_name or "path", path)
+    return usable_path(info.field_name or "path", path)
 
 
 PathText = Annotated[str, AfterValidator(_checked_path)]
-
-
-def without_none(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if value is not None}

@@ -96,7 +96,7 @@ def test_prune_shows_first_and_never_removes_what_a_process_holds(capsys, tmp_pa
 
 def test_prune_keeps_runs_whose_folds_wait_for_a_worker(capsys, tmp_path):
     class Busy(FakeEngine):
-        """Has no worker for a fold before somebody says so."""
+        """Has no worker for a fold before it is told."""
 
         def submit_fold(self, path, experiment, fold):
             self.given = Future()

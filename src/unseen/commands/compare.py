@@ -1,15 +1,16 @@
 """`unseen compare`: runs of one problem side by side."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from unseen.analysis.comparison import RunGroup, compare_groups
+from unseen.analysis.summary import Summary
 from unseen.api import Run, load
 from unseen.commands.output import AsJson, RunsDir, emit, say
 from unseen.commands.parameters import RunSettings, given
-from unseen.commands.show import tell_damages
+from unseen.commands.show import warn_of_damages
 from unseen.errors import UnseenError, printable, without_paths
 from unseen.report.comparisons import (
     check_figure,
@@ -19,9 +20,8 @@ from unseen.report.comparisons import (
     comparison_table,
     save_comparison,
 )
-
-if TYPE_CHECKING:
-    from unseen.studies.sweep import Plan
+from unseen.studies.study import find_study
+from unseen.studies.sweep import plan_study
 
 REPEATED = ("seed", "folds")  # what may differ among runs that are compared as one
 
@@ -58,7 +58,10 @@ def compare(
     elif study is not None or by is not None:
         raise UnseenError("compare either runs, or a study with --study and --by")
     else:
-        groups = _groups_of_runs([load(run, runs_dir, **given(settings)) for run in runs])
+        loaded = [load(run, runs_dir, **given(settings)) for run in runs]
+        for each in loaded:
+            warn_of_damages(each)
+        groups = [RunGroup(each.summary.run, (each.summary,)) for each in loaded]
     if len(groups) < 2:
         raise UnseenError("a comparison needs two runs or more; 'unseen runs' lists them")
     rows = compare_groups(groups)
@@ -67,49 +70,34 @@ def compare(
     elif format == "table":
         emit(comparison_table(rows))
     else:
-        made = {"latex": comparison_latex, "csv": comparison_csv}[format](rows)
-        emit(made.removesuffix("\n"))
+        write = comparison_latex if format == "latex" else comparison_csv
+        emit(write(rows).removesuffix("\n"))
     if figure is not None:
         save_comparison(rows, figure)
 
 
-def _groups_of_runs(runs: list[Run]) -> list[RunGroup]:
-    for run in runs:
-        tell_damages(run)
-    return [RunGroup(run.summary.run, (run.summary,)) for run in runs]
-
-
 def _groups_of_study(name: str, by: str | None, runs_dir: Path) -> list[RunGroup]:
     """The runs of a study, those with the same value of a setting together."""
-    from unseen.studies.study import find_study
-    from unseen.studies.sweep import plan_study
-
     plan = plan_study(find_study(name), runs_dir)
     varied = [each for each in plan.study.varied if each not in REPEATED]
     if by is None and len(varied) == 1:
         (by,) = varied
-    if by is None or by.replace("-", "_") not in plan.study.varied:
+    by = str(by).replace("-", "_")
+    if by not in plan.study.varied:
         known = ", ".join(varied) or "nothing but seeds and folds"
         raise UnseenError(f"--by must name a setting that the study varies: {known}")
-    by = by.replace("-", "_")
     others = [each for each in varied if each != by]
     if others:
         raise UnseenError(
             f"the study varies {', '.join(others)} as well as {by}: runs with another of these are "
             "another question; take them into a study of their own"
         )
-    return _by_value(plan, by)
-
-
-def _by_value(plan: "Plan", by: str) -> list[RunGroup]:
-    grouped: dict[str, list[Run]] = {}
+    grouped: dict[str, list[Summary]] = {}
     for folder, run in plan.runs.items():
         if plan.done[folder]:
             value = printable(without_paths(str(run.varied[by])))
-            grouped.setdefault(value, []).append(Run(folder, tuple(plan.done[folder])))
+            summary = Run(folder, tuple(plan.done[folder])).summary
+            grouped.setdefault(value, []).append(summary)
     if left := plan.fold_count - plan.done_count:
         say(f"{left} of {plan.fold_count} folds of the study are not done, and left out")
-    return [
-        RunGroup(f"{by} {value}", tuple(run.summary for run in runs))
-        for value, runs in grouped.items()
-    ]
+    return [RunGroup(f"{by} {value}", tuple(runs)) for value, runs in grouped.items()]

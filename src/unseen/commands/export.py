@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from unseen.api import load
 from unseen.commands.output import RunsDir, emit, say
 from unseen.commands.parameters import DEFAULT_PRESET, RUN, WHOLE, RunSettings, Settings, given
-from unseen.commands.show import RunName, tell_damages
+from unseen.commands.show import RunName, warn_of_damages
 from unseen.errors import UnseenError
 from unseen.networks.own_files import is_own
 from unseen.problem.samples import side_by_side
@@ -63,7 +63,7 @@ def export(
     named = given(settings)
     model = named.pop("model") if is_own(named.get("model", "")) else None
     exported = load(run, runs_dir, **named)
-    tell_damages(exported)
+    warn_of_damages(exported)
     if page is not None:
         from unseen.use.page import write_page
 

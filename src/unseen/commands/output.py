@@ -12,7 +12,7 @@ from unseen.report.terminal import PlainConsole
 
 
 class HelpConsole(Console):
-    """Prints help and versions; rich itself would exit with 1 where nobody reads on."""
+    """Prints help and versions; rich itself would exit with 1 where the pipe is closed."""
 
     def on_broken_pipe(self) -> None:
         raise  # noqa: PLE0704

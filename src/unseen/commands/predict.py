@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from unseen.api import load
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import WHOLE, RunSettings, given
-from unseen.commands.show import RunName, tell_damages
+from unseen.commands.show import RunName, warn_of_damages
 from unseen.errors import UnseenError
 from unseen.networks.own_files import is_own
 from unseen.use.pictures import FORMATS_IN_WORDS, SUFFIXES
@@ -60,7 +60,7 @@ def predict(
     named = given(settings)
     model = named.pop("model") if is_own(named.get("model", "")) else None
     asked = load(run, runs_dir, **named)
-    tell_damages(asked)
+    warn_of_damages(asked)
     folds = [each.fold for each in asked.results] if fold is None else [fold]
     shown = None if truth is None else find_truth(truth, asked.experiment.problem, folds)
     paths, faults = find_pictures(pictures)

@@ -1,5 +1,6 @@
 """`unseen report`: a run as one page, or as tables for a paper."""
 
+import webbrowser
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,7 +10,7 @@ from unseen.analysis.probing import look_into
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import RunSettings, given
-from unseen.commands.show import RunName, tell_damages
+from unseen.commands.show import RunName, warn_of_damages
 from unseen.files import write_whole
 from unseen.networks.own_files import is_own
 from unseen.report.exports import as_csv, as_latex, as_markdown
@@ -35,7 +36,7 @@ def report(
         bool,
         Parameter(
             negative="",
-            help="Also read symbols from every layer, and split errors by 100 images a place: "
+            help="Also read symbols from every layer, and split errors by 100 images a position: "
             "some minutes, kept in the run folder. A run with a network of its own needs it named "
             "again, as --model file.py:Class.",
         ),
@@ -47,34 +48,24 @@ def report(
     named = given(settings)
     model = named.pop("model") if deep and is_own(named.get("model", "")) else None
     reported = load(run, runs_dir, **named)
-    tell_damages(reported)
+    warn_of_damages(reported)
     if deep:
-        reported = looked_into(reported, model)
+        for fold in look_into(reported.data, model):
+            if stderr_console.is_terminal:
+                say(f"looking into fold {fold}")
+        reported = Run(reported.folder)
     if figures is not None:
         from unseen.report.figures import save_figures
 
         for path in save_figures(reported.summary, figures):
             say(f"wrote {path}")
-    if format != "html":
-        _hand_out(FORMATS[format](reported.summary), output)
+    if format == "html":
+        path = reported.report(output)
+        emit(f"Report: {path}")
+        if open:
+            webbrowser.open(path.resolve().as_uri())
         return
-    path = reported.report(output)
-    emit(f"Report: {path}")
-    if open:
-        import webbrowser
-
-        webbrowser.open(path.resolve().as_uri())
-
-
-def looked_into(run: Run, model: str | None) -> Run:
-    """The run with all that takes longer; what was found before is not done again."""
-    for fold in look_into(run.data, model):
-        if stderr_console.is_terminal:
-            say(f"looking into fold {fold}")
-    return Run(run.folder)
-
-
-def _hand_out(text: str, output: Path | None) -> None:
+    text = FORMATS[format](reported.summary)
     if output is None:
         emit(text.removesuffix("\n"))
     else:

@@ -3,17 +3,21 @@
 import signal
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 from cyclopts import Parameter
 
+from unseen.api import Run
 from unseen.commands.output import AsJson, RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import DEFAULT_PRESET, RUN, WHOLE, Settings, given
+from unseen.commands.show import print_run
+from unseen.report.progress import watch
+from unseen.report.tensorboard import TensorBoardCurves
+from unseen.runs.checks import parse_folds
+from unseen.runs.events import Started
 from unseen.runs.presets import PRESETS
-
-if TYPE_CHECKING:
-    from unseen.api import Run
-    from unseen.runs.events import Started
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import find_experiment, session
 
 
 def run(
@@ -36,7 +40,6 @@ def run(
     restart: Annotated[
         bool, Parameter(group=RUN, negative="", help="Discard these folds, run them again")
     ] = False,
-    fresh: Annotated[bool, Parameter(show=False, negative="")] = False,
     report: Annotated[
         bool, Parameter(group=RUN, help="Write a report page of the results [yes]")
     ] = True,
@@ -46,24 +49,11 @@ def run(
     json: Annotated[AsJson, Parameter(group=RUN)] = False,
     quiet: Annotated[bool, Parameter(group=RUN, negative="", help="Show no progress")] = False,
 ) -> None:
-    # not above: help needs none of it
-    from unseen.api import Run
-    from unseen.commands.show import print_run
-    from unseen.report.progress import watch
-    from unseen.runs.checks import parse_folds
-    from unseen.runs.run_folder import RunFolder
-    from unseen.runs.session import find_experiment, session
-
-    if fresh:
-        say("--fresh is now called --restart")
     experiment = find_experiment(preset).vary(**given(settings))
     signal.signal(signal.SIGTERM, stop_as_interrupted)
-    restart = restart or fresh
     started: list[Started] = []
     events = session(experiment, folds, runs_dir, jobs=jobs, restart=restart, name=name)
     if tensorboard:
-        from unseen.report.tensorboard import TensorBoardCurves
-
         events = TensorBoardCurves().follow(events)
     try:
         watch(events, stderr_console, quiet=quiet, started=started.append)
@@ -75,13 +65,13 @@ def run(
     folder = RunFolder(Path(started[0].run))
     try:
         print_run(Run(folder, parse_folds(folds)), json=json)
-    finally:  # also where nobody reads on
+    finally:  # also where stdout is closed
         whole = Run(folder)
         if report and whole.results:  # else other processes have all its folds
             _end_with_report(whole, silent=json)
 
 
-def _end_with_report(run: "Run", *, silent: bool) -> None:
+def _end_with_report(run: Run, *, silent: bool) -> None:
     """Write the page of a run; that it cannot be written is no fault of the run."""
     try:
         path = run.report()
@@ -103,20 +93,15 @@ def stop_as_interrupted(signal_number: int, frame: FrameType | None) -> NoReturn
     raise Terminated
 
 
-def stopped_words(started: "Started", *, restarted: bool) -> str:
+def stopped_words(started: Started, *, restarted: bool) -> str:
     """What an interrupted run has saved, and how to go on."""
-    from unseen.runs.run_folder import RunFolder
-
     folder, folds = RunFolder(Path(started.run)), started.folds
     done = {result.fold for result in folder.results(thorough=False)[0]}
-    saved = {}
-    for fold in (fold for fold in folds if fold not in done):
-        if (progress := folder.progress(fold)) and progress.epochs_done:
+    text = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
+    for fold in folds:
+        progress = None if fold in done else folder.progress(fold)
+        if progress and progress.epochs_done:
             start = f" of start {progress.start}" if progress.start > 1 else ""
-            saved[fold] = f"epoch {progress.epochs_done}{start}"
-        elif progress and progress.start > 1:
-            saved[fold] = f"the end of start {progress.start - 1}"
-    words = [f"stopped; {len(done & {*folds})} of {len(folds)} folds are done"]
-    words += [f"fold {fold} is saved up to {reached}" for fold, reached in saved.items()]
+            text.append(f"fold {fold} is saved up to epoch {progress.epochs_done}{start}")
     command = "The same command without --restart" if restarted else "The same command"
-    return f"{', '.join(words)} in {folder.path}. {command} goes on from there."
+    return f"{', '.join(text)} in {folder.path}. {command} goes on from there."

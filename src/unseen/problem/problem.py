@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from unseen.settings import Frozen, PathText, as_value_error, known
+from unseen.settings import Frozen, PathText, known
 
 PAPER_SPLIT_SEED = 376483  # of the authors' notebook
 DEVELOPMENT_SPLIT_SEED = 1
@@ -13,8 +13,7 @@ DEVELOPMENT_SPLIT_SEED = 1
 def _canonical_operation(text: str) -> str:
     from unseen.problem.operations import canonical_operation
 
-    with as_value_error():
-        return canonical_operation(text)
+    return canonical_operation(text)
 
 
 def _splits() -> list[str]:
@@ -69,8 +68,7 @@ class Problem(Frozen):
             return settings
         from unseen.problem.splits import find_split
 
-        with as_value_error():
-            split, unseen_list = find_split(settings["split"])
+        split, unseen_list = find_split(settings["split"])
         return settings | {"split": split, "unseen_list": unseen_list}
 
     def change(self, **settings: Any) -> Self:
@@ -82,8 +80,7 @@ class Problem(Frozen):
     def _settings_fit_together(self) -> Self:
         from unseen.problem.operations import parse_operation
 
-        with as_value_error():
-            parse_operation(self.operation, self.length)
+        parse_operation(self.operation, self.length)
         if (self.split == "listed") != bool(self.unseen_list):
             raise ValueError("a list of unseen combinations needs split 'listed', and vice versa")
         if self.unseen_list and self.unseen is not None:

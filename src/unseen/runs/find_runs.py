@@ -7,12 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from unseen.errors import MOST_NAMED, AmbiguousRunError, SettingError, UnseenError, as_called
+from unseen.errors import SettingError, UnseenError, shortened
 from unseen.networks.own_files import is_own
 from unseen.runs.differences import differences
 from unseen.runs.experiment import Experiment
 from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import NAME, RunFolder
+
+MOST_NAMED = 10  # runs in an error
 
 
 def read_experiments(runs: Iterable[RunFolder]) -> dict[RunFolder, Experiment]:
@@ -44,7 +46,7 @@ def find_run(
         raise UnseenError(f"no run {name!r} in {runs_dir}{there}")
     chosen = having(settings, begun) if settings else begun
     if not chosen:
-        raise UnseenError(f"no run {name!r} in {runs_dir} has {as_called(settings)}")
+        raise UnseenError(f"no run {name!r} in {runs_dir} has {_listed(settings)}")
     if len(chosen) == 1:
         return chosen[0]
     experiments = read_experiments(chosen)
@@ -52,7 +54,20 @@ def find_run(
     plain = [each for each, others in apart.items() if not others]
     if len(plain) == 1 and name in PRESETS:
         return plain[0]
-    raise AmbiguousRunError(name, {each.label: apart.get(each, {}) for each in chosen})
+    named = [_named(each, apart.get(each, {})) for each in chosen[:MOST_NAMED]]
+    more = f" and {len(chosen) - MOST_NAMED} more" if len(chosen) > MOST_NAMED else ""
+    raise UnseenError(
+        f"{name!r} is the beginning of several runs: {', '.join(named)}{more}; name one in full, "
+        "or add settings that only one of them has"
+    )
+
+
+def _named(run: RunFolder, settings: Mapping[str, Any]) -> str:
+    return f"{run.label} ({_listed(settings)})" if settings else run.label
+
+
+def _listed(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={shortened(repr(value))}" for name, value in settings.items())
 
 
 def _begun(name: str, runs_dir: Path) -> list[RunFolder]:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from unseen.errors import SettingError, unknown
 from unseen.networks.models import MODELS
 from unseen.networks.own_files import is_own
-from unseen.settings import Frozen, PathText, as_value_error, known
+from unseen.settings import Frozen, PathText, known
 from unseen.training.baselines import BASELINES
 from unseen.training.losses import LOSSES
 from unseen.training.schedules import SCHEDULES
@@ -19,10 +19,9 @@ OPTIMIZERS = ("adadelta", "adamw", "muon", "sgd")  # in optimizers.py, which nee
 def _known_model(model: str) -> str:
     if model not in MODELS and model not in BASELINES and not is_own(model):
         file = model.rpartition(":")[0] or model
-        with as_value_error():
-            if file.endswith(".py") and os.path.isfile(file):
-                raise SettingError("model", model, f"names no class; say it as {file}:Class")
-            raise unknown("model", model, [*MODELS, *BASELINES, "file.py:Class"], place="file")
+        if file.endswith(".py") and os.path.isfile(file):
+            raise SettingError("model", model, f"names no class; say it as {file}:Class")
+        raise unknown("model", model, [*MODELS, *BASELINES, "file.py:Class"], place="file")
     return model
 
 
