@@ -120,8 +120,6 @@ class CombinationSplit:
         self, y: ArrayLike | None, groups: ArrayLike | None
     ) -> tuple[Combinations, NDArray[np.intp]]:
         """All combinations that there are, and of each sample which it shows."""
-        if groups is None:
-            raise UnseenError("groups must be the digits of each sample, of shape (n, length)")
         digits = np.asarray(groups)
         if digits.ndim != 2 or digits.dtype.kind not in "iu":
             raise UnseenError(

@@ -59,10 +59,8 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
     """The run of this path or name; else those of a preset; else those whose name begins so."""
     for path in (Path(name), runs_dir / name):
         if name and os.path.lexists(path / "experiment.json"):
-            if path.name not in ("", ".."):
-                return [RunFolder(path)]
             # . and .. do not say which folder the run is in
-            return [RunFolder(Path(os.path.normpath(path / "..")) / path.resolve().name)]
+            return [RunFolder(path if path.name not in ("", "..") else path.resolve())]
     runs = list_runs(runs_dir) if name else []
     return (
         [folder for folder in runs if name in folder.names()]
@@ -110,10 +108,8 @@ def check_name(name: str, run: RunFolder) -> None:
         fault = "is a preset's name; choose another"
     else:
         for known in (each for other in others for each in (*other.names(), other.path.name)):
-            if known == name:
-                fault = f"is the name of another run in {run.path.parent}; choose another"
-            elif known.startswith(name):
-                fault = f"is the beginning of {known}, which is found by it; choose another"
+            if known.startswith(name):
+                fault = f"finds another run in {run.path.parent}, {known}; choose another"
     if fault:
         raise SettingError("name", name, fault)
 
