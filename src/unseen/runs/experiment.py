@@ -46,7 +46,7 @@ class Experiment(Frozen):
     def vary(self, **settings: Any) -> "Experiment":
         """The same experiment with some settings changed, by the names of the command line."""
         refuse_unknown(settings)
-        changed: dict[str, dict[str, Any]] = {part: {} for part in ("problem", "training", "")}
+        changed: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
         for name, value in _resolved(settings, self).items():
             part, field = FIELDS[name]
             changed[part][field] = value
@@ -131,16 +131,17 @@ def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
     return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
 
 
-MODELS: dict[str, type[BaseModel]] = {"problem": Problem, "training": Training, "": Experiment}
+# by attribute, the parts of an experiment that have settings; "" for itself
+PARTS: dict[str, type[BaseModel]] = {"problem": Problem, "training": Training, "": Experiment}
 SETTINGS: dict[str, FieldInfo] = {
     name: info
-    for model in MODELS.values()
+    for model in PARTS.values()
     for name, info in setting_names(model).items()
     if info.description
 }
 # by setting, the part of an experiment that has it, and the name of its field
 FIELDS: dict[str, tuple[str, str]] = {
     info.title or field: (part, field)
-    for part, model in MODELS.items()
+    for part, model in PARTS.items()
     for field, info in model.model_fields.items()
 }

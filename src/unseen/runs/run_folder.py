@@ -142,9 +142,13 @@ class RunFolder(FoldFiles):
             return True
         return name == experiment.name and ending == fingerprint(experiment, sums)
 
+    def recorded_sums(self) -> dict[str, str]:
+        """What symbols and parts held when the run began, by kind."""
+        return read_run_record(self._experiment_file).sums
+
     def recorded_symbols(self) -> str | None:
         """The hash of the symbols that it was run with."""
-        return read_run_record(self._experiment_file).sums.get("symbols")
+        return self.recorded_sums().get("symbols")
 
     def refuse_changed_parts(self, experiment: Experiment, own: str | None = None) -> None:
         """Raise an UnseenError if a part is not what the run was made with: it answers otherwise.
@@ -153,7 +157,7 @@ class RunFolder(FoldFiles):
         looked at.
         """
         now = part_sums(experiment) | ({} if own is None else {"model": own_sha256(own)})
-        for kind, before in read_run_record(self._experiment_file).sums.items():
+        for kind, before in self.recorded_sums().items():
             if kind in PART_KINDS and now.get(kind, before) != before:
                 named = own if own and kind == "model" else setting_value(experiment, kind)
                 raise UnseenError(
