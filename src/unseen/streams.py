@@ -26,7 +26,7 @@ class LossyStream:
 
 
 def open_closed_streams() -> None:
-    """Take the places of standard streams that are closed, or the next file would get them.
+    """Open standard streams that are closed, or the next file would get their descriptors.
 
     Nothing can be written there: a result fails as it does on a full disk.
     """

@@ -1,4 +1,4 @@
-"""What is refused or said before anything is run: devices, folds, networks that cannot work."""
+"""Checks before anything is run: devices, folds, networks that cannot work."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from unseen.training.baselines import BASELINES
 
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
 LARGE_ENOUGH = 28
-PATIENCE_SECONDS = 15  # with a network of one's own, before it is said to be slow
+PATIENCE_SECONDS = 15  # to wait for the first batch of a user's network before a note
 
 Folds = int | str | Iterable[int] | None  # as they are named in a call
 
@@ -113,7 +113,7 @@ def check_network(
 ) -> Iterator[Note]:
     """Refuse a network that cannot work with these pictures.
 
-    One of one's own is tried by the engine: it may end its process, or never answer.
+    A user's network is tried by the engine: it may end its process, or never answer.
     """
     model = experiment.training.model
     if model in BASELINES and model != "oracle":
@@ -153,7 +153,7 @@ def network_limits(model: str, task: Task, *, rule: Rule | None) -> Iterator[Not
 
 
 def try_own(experiment: Experiment, sizes: Collection[int], *shape: int) -> None:
-    """Try a network of one's own, in a worker."""
+    """Try a user's network, in a worker."""
     from unseen.training.own_check import check_own
 
     with torch_threads(experiment.threads):

@@ -1,4 +1,4 @@
-"""The samples of a fold for one's own training loop, and splits for scikit-learn."""
+"""The samples of a fold for a training loop of the user's, and splits for scikit-learn."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal

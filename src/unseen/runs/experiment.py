@@ -56,7 +56,7 @@ class Experiment(Frozen):
 
 
 def refuse_unknown(settings: Mapping[str, Any], others: Iterable[str] = ()) -> None:
-    """Refuse settings that no experiment has; `others` are known to whoever asks."""
+    """Refuse settings that no experiment has; `others` are allowed by the caller."""
     if stray := settings.keys() - SETTINGS.keys() - {"unseen_list", "name"}:
         raise unknown("setting", min(stray), [*SETTINGS, *others])
 
@@ -97,8 +97,8 @@ def setting_value(experiment: Experiment, name: str) -> Any:
 def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
-    Symbols, a model's file and parts of one's own count by what they hold, not by where they are:
-    by these sums, or by those of now. A setting at its default does not count, so that a new
+    Symbols, a model's file and registered parts count by what they hold, not by where they are: by
+    these sums, or by those of now. A setting at its default does not count, so that a new
     setting moves no earlier run.
     """
     values = {name: setting_value(experiment, name) for name in SETTINGS.keys() - NOT_COUNTED}
@@ -112,13 +112,13 @@ def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -
 
 
 def content_sums(experiment: Experiment) -> dict[str, str]:
-    """What symbols and parts of one's own hold now, as SHA-256 by kind."""
+    """What symbols, a model's file and registered parts hold now, as SHA-256 by kind."""
     model = experiment.training.model
     return part_sums(experiment) | ({"model": own_sha256(model)} if is_own(model) else {})
 
 
 def part_sums(experiment: Experiment) -> dict[str, str]:
-    """The same without the file of a network of one's own."""
+    """The same without a model's file."""
     from unseen.problem.symbols import symbols_sha256
 
     sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}

@@ -16,15 +16,15 @@ from unseen.runs.run_folder import NAME, RunFolder
 
 
 def read_experiments(runs: Iterable[RunFolder]) -> dict[RunFolder, Experiment]:
-    """The experiments of the runs that can be read; the same symbols have the same place."""
+    """The experiments of the runs that can be read; the same symbols have the same name."""
     read = {}
-    places: dict[str, str] = {}  # by what the symbols hold
+    names: dict[str, str] = {}  # of symbols, by their sums
     for run in runs:
         with suppress(UnseenError):
             experiment = run.experiment()
             recorded = run.recorded_symbols() or experiment.problem.symbols
-            place = places.setdefault(recorded, experiment.problem.symbols)
-            problem = experiment.problem.model_copy(update={"symbols": place})
+            name = names.setdefault(recorded, experiment.problem.symbols)
+            problem = experiment.problem.model_copy(update={"symbols": name})
             read[run] = experiment.model_copy(update={"problem": problem})
     return read
 
@@ -73,7 +73,7 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
 def having(settings: Mapping[str, Any], runs: Sequence[RunFolder]) -> list[RunFolder]:
     """The runs that would be the same with these settings.
 
-    Symbols and networks of one's own count by what they hold, wherever they are now.
+    Symbols and networks in files count by what they hold, wherever they are now.
     """
     found, faults = [], []
     for run in runs:

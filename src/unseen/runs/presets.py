@@ -76,8 +76,8 @@ def fast() -> Experiment:
 def good() -> Experiment:
     """Most of what there is to get in a minute a fold, for any operation.
 
-    Some trainings go astray, and what was seen shows it: then it looks for another rule, or begins
-    again.
+    Where seen combinations come out wrong after training, it looks for another rule, or trains
+    again from other weights.
     """
     return Experiment(
         name="good",

@@ -1,4 +1,4 @@
-"""Parts of one's own under a name: networks, operations, symbols and splits."""
+"""Parts that users add under a name: networks, operations, symbols and splits."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -125,7 +125,7 @@ def register_split(
 
 
 def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a user's function gives; what fails in it is said in one line."""
+    """Call a user's function; what fails in it becomes one line."""
     try:
         return function(*arguments)
     except UnseenError:

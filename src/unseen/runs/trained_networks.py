@@ -25,7 +25,7 @@ def load_network(
     """The network of a finished fold, ready to answer: (n, 1, height, width) in 0 to 1 -> (n,).
 
     Where `so_far` is true, that of an unfinished one will do, as it was last measured.
-    A saved run never executes a file by itself: a network of one's own is named again by `own`.
+    A saved run never executes a file by itself: a user's network is named again by `own`.
     """
     import safetensors.torch
 
