@@ -128,8 +128,8 @@ def test_large_symbols_are_refused_before_they_are_unpacked(symbols: Path):
 @pytest.mark.parametrize(
     ("cast", "fault"),
     [
-        (lambda tensor: tensor.int(), "is torch.int32, not torch.float32; run the fold again"),
-        (lambda tensor: tensor.bool(), "is torch.bool, not torch.float32; run the fold again"),
+        (lambda tensor: tensor.int(), "do not fit lenet5-strided; run the fold again"),
+        (lambda tensor: tensor.bool(), "do not fit lenet5-strided; run the fold again"),
         (lambda tensor: tensor * math.nan, "its weights are not finite, so nothing is written"),
     ],
 )

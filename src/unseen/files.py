@@ -20,9 +20,9 @@ LARGEST_BYTES = 2 * 1024**3
 
 
 def reason(error: OSError) -> str:
-    """What an operating system says of a fault, and what is meant where that is not clear."""
-    said = error.strerror or str(error)
-    return f"{said} (a limit of this shell? see ulimit -f)" if error.errno == errno.EFBIG else said
+    """The system's message for an error, with a hint where it is not clear."""
+    text = error.strerror or str(error)
+    return f"{text} (a limit of this shell? see ulimit -f)" if error.errno == errno.EFBIG else text
 
 
 class DamagedFileError(UnseenError):
@@ -142,8 +142,8 @@ def read_json(path: Path) -> Any:
     if (content := read_file(path, LARGEST_JSON_BYTES)) is None:
         return None
     with suppress(ValueError):
-        if (said := parse_json(content)) is not None:
-            return said
+        if (parsed := parse_json(content)) is not None:
+            return parsed
     raise DamagedFileError(path, "it holds no JSON")
 
 
@@ -165,11 +165,11 @@ def read_checked(path: Path, owner: str = "") -> bytes | None:
     if (file := open_recorded(path)) is None:
         return None
     with file:
-        said = file.readline(100)
+        line = file.readline(100)
         digest = hashlib.file_digest(file, lambda: hashlib.sha256(os.fsencode(owner)))
-        if said != digest.hexdigest().encode() + b"\n":
+        if line != digest.hexdigest().encode() + b"\n":
             raise DamagedFileError(path)
-        file.seek(len(said))
+        file.seek(len(line))
         return file.read()
 
 

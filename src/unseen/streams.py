@@ -1,4 +1,4 @@
-"""The standard streams: what a person is shown may be lost, a result may not be in silence."""
+"""The standard streams: progress that cannot be written is dropped, a result is an error."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class LossyStream:
-    """A text stream that drops what it cannot write: work goes on when nobody can watch it."""
+    """A text stream that drops what it cannot write, so that work goes on without a terminal."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -26,7 +26,7 @@ class LossyStream:
 
 
 def open_closed_streams() -> None:
-    """Take the places of standard streams that are closed, or the next file would get them.
+    """Open standard streams that are closed, or the next file would get their descriptors.
 
     Nothing can be written there: a result fails as it does on a full disk.
     """

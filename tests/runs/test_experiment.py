@@ -12,8 +12,6 @@ from unseen.runs.presets import (
     fast,
     good,
     paper,
-    paper_2000,
-    paper_text,
 )
 from unseen.training.recipe import Training
 
@@ -39,15 +37,6 @@ def test_the_papers_recipe_is_the_notebooks():
     assert recipe.problem.samples_per_combination == 1_000
     assert recipe.problem.test_samples_per_combination == 1_000
     assert recipe.problem.split_seed == 376483
-    twice = paper_2000()
-    assert twice == recipe.vary(name="paper-2000", samples=2_000)
-
-
-def test_the_papers_text_is_its_recipe_with_lenet5():
-    text = paper_text().training.model_dump()
-    notebook = paper().training.model_dump()
-    assert {name for name in text if text[name] != notebook[name]} == {"model", "epochs"}
-    assert (text["model"], text["epochs"]) == ("lenet5", 20)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -89,22 +89,17 @@ def test_every_cut_of_a_record_is_noticed(tmp_path: Path):
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["predictions.npz", "model.safetensors"])
-def test_a_missing_sibling_is_damage(tmp_path: Path, name: str):
-    folder = finished(tmp_path / "run")
-    (folder.path / "folds/03" / name).unlink()
-    with pytest.raises(DamagedFileError, match=name):
-        folder.result(3)
-
-
-def test_a_damaged_checkpoint_is_noticed(tmp_path: Path):
+def test_a_damaged_checkpoint_and_that_of_another_fold_are_noticed(tmp_path: Path):
     folder = finished(tmp_path / "run")
     folder.save_checkpoint(3, b"some state")
     assert folder.checkpoint(3) == b"some state"
     path = folder.path / "folds/03/checkpoint"
+    (folder.path / "folds/04").mkdir()
+    shutil.copy(path, folder.path / "folds/04")
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(DamagedFileError, match="checkpoint is damaged"):
-        folder.checkpoint(3)
+    for fold in (3, 4):
+        with pytest.raises(DamagedFileError, match="checkpoint is damaged"):
+            folder.checkpoint(fold)
 
 
 def test_a_damaged_record_of_the_experiment_is_replaced_and_named(tmp_path: Path):
@@ -112,8 +107,6 @@ def test_a_damaged_record_of_the_experiment_is_replaced_and_named(tmp_path: Path
     record = folder.path / "experiment.json"
     assert folder.create(SMALL) is None
     record.write_text("{")
-    with pytest.raises(DamagedFileError):
-        folder.experiment()
     assert folder.create(SMALL) == record
     assert folder.experiment() == SMALL
 
@@ -198,6 +191,7 @@ def test_a_result_counts_only_for_its_own_fold(tmp_path: Path):
 
 def test_a_folder_in_place_of_a_file_is_damage_and_can_be_discarded(tmp_path: Path):
     folder = finished(tmp_path / "run")
+    folder.save_checkpoint(3, b"state")
     for name in ("result.json", "model.safetensors", "checkpoint"):
         path = folder.path / "folds/03" / name
         path.unlink(missing_ok=True)
@@ -205,7 +199,8 @@ def test_a_folder_in_place_of_a_file_is_damage_and_can_be_discarded(tmp_path: Pa
         with pytest.raises(DamagedFileError, match=name):
             folder.checkpoint(3) if name == "checkpoint" else folder.result(3)
         folder.discard(3)
-        assert not path.exists()
+        assert folder.results() == ([], [])
+        assert folder.checkpoint(3) is None
         folder.save(outcome())
         assert folder.result(3) is not None
 
@@ -272,15 +267,6 @@ def test_what_is_not_there_is_missing_and_need_not_be_removed(tmp_path: Path, mo
         folder.result(3)
     monkeypatch.setattr(Path, "unlink", read_only)
     folder.tidy(3)
-
-
-def test_discarding_forgets_a_fold(tmp_path: Path):
-    folder = finished(tmp_path / "run")
-    folder.save_checkpoint(3, b"state")
-    folder.discard(3)
-    assert folder.result(3) is None
-    assert folder.checkpoint(3) is None
-    assert folder.results() == ([], [])
 
 
 def test_runs_are_found_by_path_name_and_beginning(tmp_path: Path):

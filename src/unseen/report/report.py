@@ -161,6 +161,7 @@ def titled_examples(data: RunData) -> list[tuple[str, str, tuple[Example, ...]]]
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
     """What was run, on what, with which hashes."""
     recorded = {name: said for name, said in folder.environment().items() if name not in PRIVATE}
+    parts = {kind: held for kind, held in folder.recorded_sums().items() if kind != "symbols"}
     experiment = without_folders(summary.experiment)
     return {
         "run": folder.path.absolute().name,
@@ -168,6 +169,7 @@ def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str,
         "split seed": str(experiment.problem.split_seed),
         "symbols": experiment.problem.symbols,
         "symbols' SHA-256": symbols_sha256,
+        **{f"{kind}'s SHA-256": held for kind, held in parts.items()},
         "folds done": f"{len(summary.results)} of {summary.fold_count}",
         "seconds a fold": format_decimal(summary.spreads["seconds"].mean, 1),
         "device, threads": f"{experiment.device}, {experiment.threads}",

@@ -1,4 +1,4 @@
-"""What is refused or said before anything is run: devices, folds, networks that cannot work."""
+"""Checks before anything is run: devices, folds, networks that cannot work."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ from unseen.training.baselines import BASELINES
 
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.
 LARGE_ENOUGH = 28
-PATIENCE_SECONDS = 15  # with a network of one's own, before it is said to be slow
+PATIENCE_SECONDS = 15  # to wait for the first batch of a user's network before a note
 
 Folds = int | str | Iterable[int] | None  # as they are named in a call
 
@@ -35,11 +35,11 @@ def check_device(device: str) -> None:
         return
     import torch
 
-    available = torch.backends.mps.is_available() if device == "mps" else torch.cuda.is_available()
-    if device.startswith("cuda:") and available:
-        available = int(device.removeprefix("cuda:")) < torch.cuda.device_count()
-    if not available:
-        raise SettingError("device", device, "is not on this machine; cpu always is")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        fault = "is not on this machine; cpu always is"
+        raise SettingError("device", device, fault) from None
 
 
 def check_engine(engine: Any, jobs: Any) -> None:
@@ -72,7 +72,7 @@ def parse_folds(folds: Folds) -> tuple[int, ...] | None:
         numbers = [number for part in folds.split(",") for number in _fold_range(folds, part)]
     else:
         try:
-            numbers = [index(fold) for fold in (folds if isinstance(folds, Iterable) else [folds])]
+            numbers = [*map(index, folds if isinstance(folds, Iterable) else [folds])]
         except TypeError:
             raise SettingError("folds", folds, "must be like 3, [1, 3] or '1,3-5'") from None
     if not numbers:
@@ -89,15 +89,13 @@ def check_fold(fold: Any) -> int:
 
 
 def _fold_range(text: str, part: str) -> range:
-    first, dash, last = (piece.strip() for piece in part.partition("-"))
-    ends = [first, last] if dash else [first]
-    if not all(re.fullmatch("0*[0-9]{1,9}", end) for end in ends):
+    found = re.fullmatch(r"\s*0*([0-9]{1,5})\s*(?:-\s*0*([0-9]{1,5})\s*)?", part)
+    if found is None:
         raise SettingError("folds", text, f"has {part.strip()!r}, no fold; say it as 1,3-5")
-    if int(ends[0]) > int(ends[-1]):
+    first, last = int(found[1]), int(found[2] or found[1])
+    if first > last:
         raise SettingError("folds", text, f"has {part.strip()}, which runs backwards")
-    if int(ends[-1]) - int(ends[0]) > 10_000:
-        raise SettingError("folds", text, "names more folds than any split has")
-    return range(int(ends[0]), int(ends[-1]) + 1)
+    return range(first, last + 1)
 
 
 def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
@@ -115,7 +113,7 @@ def check_network(
 ) -> Iterator[Note]:
     """Refuse a network that cannot work with these pictures.
 
-    One of one's own is tried by the engine: it may end its process, or never answer.
+    A user's network is tried by the engine: it may end its process, or never answer.
     """
     model = experiment.training.model
     if model in BASELINES and model != "oracle":
@@ -155,7 +153,7 @@ def network_limits(model: str, task: Task, *, rule: Rule | None) -> Iterator[Not
 
 
 def try_own(experiment: Experiment, sizes: Collection[int], *shape: int) -> None:
-    """Try a network of one's own, in a worker."""
+    """Try a user's network, in a worker."""
     from unseen.training.own_check import check_own
 
     with torch_threads(experiment.threads):

@@ -1,4 +1,4 @@
-"""The samples of a fold for one's own training loop, and splits for scikit-learn."""
+"""The samples of a fold for a training loop of the user's, and splits for scikit-learn."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -120,8 +120,6 @@ class CombinationSplit:
         self, y: ArrayLike | None, groups: ArrayLike | None
     ) -> tuple[Combinations, NDArray[np.intp]]:
         """All combinations that there are, and of each sample which it shows."""
-        if groups is None:
-            raise UnseenError("groups must be the digits of each sample, of shape (n, length)")
         digits = np.asarray(groups)
         if digits.ndim != 2 or digits.dtype.kind not in "iu":
             raise UnseenError(

@@ -46,25 +46,19 @@ class Experiment(Frozen):
     def vary(self, **settings: Any) -> "Experiment":
         """The same experiment with some settings changed, by the names of the command line."""
         refuse_unknown(settings)
-        settings = _resolved(settings, self)
-        problem, training = (
-            getattr(self, part).change(**_fields(model, settings))
-            for part, model in (("problem", Problem), ("training", Training))
-        )
-        own = {name: settings[name] for name in settings.keys() & Experiment.model_fields.keys()}
-        return self.change(problem=problem, training=training, **own)
+        changed: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
+        for name, value in _resolved(settings, self).items():
+            part, field = FIELDS[name]
+            changed[part][field] = value
+        own = changed.pop("")
+        parts = {part: getattr(self, part).change(**fields) for part, fields in changed.items()}
+        return self.change(**parts, **own)
 
 
 def refuse_unknown(settings: Mapping[str, Any], others: Iterable[str] = ()) -> None:
-    """Refuse settings that no experiment has; `others` are known to whoever asks."""
+    """Refuse settings that no experiment has; `others` are allowed by the caller."""
     if stray := settings.keys() - SETTINGS.keys() - {"unseen_list", "name"}:
         raise unknown("setting", min(stray), [*SETTINGS, *others])
-
-
-def _fields(model: type[BaseModel], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that a model has, by the names of its fields."""
-    names = {info.title or field: field for field, info in model.model_fields.items()}
-    return {names[name]: value for name, value in settings.items() if name in names}
 
 
 def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
@@ -94,18 +88,17 @@ def setting_value(experiment: Experiment, name: str) -> Any:
         from unseen.problem.splits import typed_folds
 
         return typed_folds(experiment.problem.unseen_list)
-    for part in (experiment.problem, experiment.training, experiment):
-        for field, info in type(part).model_fields.items():
-            if name == (info.title or field):
-                return getattr(part, field)
-    raise unknown("setting", name, SETTINGS)
+    if name not in FIELDS:
+        raise unknown("setting", name, SETTINGS)
+    part, field = FIELDS[name]
+    return getattr(getattr(experiment, part) if part else experiment, field)
 
 
 def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -> str:
     """Twelve characters that change with anything that the numbers depend on.
 
-    Symbols, a model's file and parts of one's own count by what they hold, not by where they are:
-    by these sums, or by those of now. A setting at its default does not count, so that a new
+    Symbols, a model's file and registered parts count by what they hold, not by where they are: by
+    these sums, or by those of now. A setting at its default does not count, so that a new
     setting moves no earlier run.
     """
     values = {name: setting_value(experiment, name) for name in SETTINGS.keys() - NOT_COUNTED}
@@ -119,13 +112,13 @@ def fingerprint(experiment: Experiment, sums: Mapping[str, str] | None = None) -
 
 
 def content_sums(experiment: Experiment) -> dict[str, str]:
-    """What symbols and parts of one's own hold now, as SHA-256 by kind."""
+    """What symbols, a model's file and registered parts hold now, as SHA-256 by kind."""
     model = experiment.training.model
     return part_sums(experiment) | ({"model": own_sha256(model)} if is_own(model) else {})
 
 
 def part_sums(experiment: Experiment) -> dict[str, str]:
-    """The same without the file of a network of one's own."""
+    """The same without a model's file."""
     from unseen.problem.symbols import symbols_sha256
 
     sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
@@ -138,9 +131,17 @@ def added_parts(experiment: Experiment) -> dict[str, AddedPart]:
     return {kind: ADDED[kind, name] for kind, name in used.items() if (kind, name) in ADDED}
 
 
+# by attribute, the parts of an experiment that have settings; "" for itself
+PARTS: dict[str, type[BaseModel]] = {"problem": Problem, "training": Training, "": Experiment}
 SETTINGS: dict[str, FieldInfo] = {
     name: info
-    for model in (Problem, Training, Experiment)
+    for model in PARTS.values()
     for name, info in setting_names(model).items()
     if info.description
+}
+# by setting, the part of an experiment that has it, and the name of its field
+FIELDS: dict[str, tuple[str, str]] = {
+    info.title or field: (part, field)
+    for part, model in PARTS.items()
+    for field, info in model.model_fields.items()
 }

@@ -18,15 +18,15 @@ MOST_NAMED = 10  # runs in an error
 
 
 def read_experiments(runs: Iterable[RunFolder]) -> dict[RunFolder, Experiment]:
-    """The experiments of the runs that can be read; the same symbols have the same place."""
+    """The experiments of the runs that can be read; the same symbols have the same name."""
     read = {}
-    places: dict[str, str] = {}  # by what the symbols hold
+    names: dict[str, str] = {}  # of symbols, by their sums
     for run in runs:
         with suppress(UnseenError):
             experiment = run.experiment()
             recorded = run.recorded_symbols() or experiment.problem.symbols
-            place = places.setdefault(recorded, experiment.problem.symbols)
-            problem = experiment.problem.model_copy(update={"symbols": place})
+            name = names.setdefault(recorded, experiment.problem.symbols)
+            problem = experiment.problem.model_copy(update={"symbols": name})
             read[run] = experiment.model_copy(update={"problem": problem})
     return read
 
@@ -74,10 +74,8 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
     """The run of this path or name; else those of a preset; else those whose name begins so."""
     for path in (Path(name), runs_dir / name):
         if name and os.path.lexists(path / "experiment.json"):
-            if path.name not in ("", ".."):
-                return [RunFolder(path)]
             # . and .. do not say which folder the run is in
-            return [RunFolder(Path(os.path.normpath(path / "..")) / path.resolve().name)]
+            return [RunFolder(path if path.name not in ("", "..") else path.resolve())]
     runs = list_runs(runs_dir) if name else []
     return (
         [folder for folder in runs if name in folder.names()]
@@ -90,7 +88,7 @@ def _begun(name: str, runs_dir: Path) -> list[RunFolder]:
 def having(settings: Mapping[str, Any], runs: Sequence[RunFolder]) -> list[RunFolder]:
     """The runs that would be the same with these settings.
 
-    Symbols and networks of one's own count by what they hold, wherever they are now.
+    Symbols and networks in files count by what they hold, wherever they are now.
     """
     found, faults = [], []
     for run in runs:
@@ -125,10 +123,8 @@ def check_name(name: str, run: RunFolder) -> None:
         fault = "is a preset's name; choose another"
     else:
         for known in (each for other in others for each in (*other.names(), other.path.name)):
-            if known == name:
-                fault = f"is the name of another run in {run.path.parent}; choose another"
-            elif known.startswith(name):
-                fault = f"is the beginning of {known}, which is found by it; choose another"
+            if known.startswith(name):
+                fault = f"finds another run in {run.path.parent}, {known}; choose another"
     if fault:
         raise SettingError("name", name, fault)
 

@@ -91,10 +91,10 @@ class FoldArrays:
     prediction: NDArray[np.float32]  # (n,)
     answer: NDArray[np.int32]  # (n,)
     combination: NDArray[np.int32]  # (n,) rows of the table of combinations
-    images: NDArray[np.int32]  # (n, places) rows of the test images
+    images: NDArray[np.int32]  # (n, positions) rows of the test images
     means: NDArray[np.float64] | None = None  # (combinations,) mean answers
     table_rows: NDArray[np.intp] | None = None  # the combinations of the tables
-    tables: NDArray[np.float32] | None = None  # (rows, k, …, k): an axis for each place
+    tables: NDArray[np.float32] | None = None  # (rows, k, …, k): an axis for each position
 
 
 def known_measures(result: FoldResult) -> dict[str, float]:

@@ -43,7 +43,7 @@ from unseen.problem.problem import Problem
 from unseen.problem.task import make_task
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldArrays, FoldOutcome, FoldProgress, table_predictions
-from unseen.runs.measuring import MOST_TABLES, Measurement, images_per_place
+from unseen.runs.measuring import MOST_TABLES, Measurement, images_per_position
 from unseen.runs.records import FoldRecord
 
 SAVED = ("predictions.npz", "model.safetensors")  # beside a result, which has their hashes
@@ -80,7 +80,7 @@ class MeasurementsFile:
         kept = [each for each in self.read() if each.epochs < measurement.epochs]
         lines = [MEASUREMENT.dump_json(each) + b"\n" for each in (*kept, measurement)]
         if sum(map(len, lines)) <= LARGEST_JSON_BYTES:  # what can be read again
-            write_in_place(self.path, *lines, sync=False)
+            replace_file(self.path, *lines, sync=False)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class FoldFiles:
 
     def save_weights_so_far(self, fold: int, content: bytes) -> None:
         # as with progress, losing it to a power cut is no loss
-        write_in_place(self._file(fold, "so_far.safetensors"), content, sync=False)
+        replace_file(self._file(fold, "so_far.safetensors"), content, sync=False)
 
     def measurements(self, fold: int) -> MeasurementsFile:
         """What was measured of a fold on the way."""
@@ -124,7 +124,7 @@ class FoldFiles:
         return None
 
     def save_derived(self, fold: int, name: str, content: bytes) -> None:
-        write_in_place(self._file(fold, name), content)
+        replace_file(self._file(fold, name), content)
 
     def save(self, outcome: FoldOutcome) -> None:
         """Write a finished fold: its result last, with the hashes of the files beside it."""
@@ -135,10 +135,10 @@ class FoldFiles:
         )
         files = dict(zip(SAVED, (predictions.getvalue(), outcome.model), strict=True))
         for name, content in files.items():
-            write_in_place(self._file(fold, name), content)
+            replace_file(self._file(fold, name), content)
         hashes = {name: sha256(content) for name, content in files.items()}
         record = FoldRecord(result=outcome.result, sha256=hashes)
-        write_in_place(self._file(fold, "result.json"), as_json(record.model_dump(mode="json")))
+        replace_file(self._file(fold, "result.json"), as_json(record.model_dump(mode="json")))
         self.tidy(fold)
 
     def checkpoint(self, fold: int) -> bytes | None:
@@ -162,12 +162,12 @@ class FoldFiles:
     def save_progress(self, fold: int, progress: FoldProgress) -> None:
         # losing it to a power cut is no loss, so it need not reach the disk at once
         content = progress.model_dump_json().encode()
-        write_in_place(self._file(fold, "progress.json"), content, sync=False)
+        replace_file(self._file(fold, "progress.json"), content, sync=False)
 
     def record_failure(self, fold: int, error: str) -> None:
         """Keep why a fold was given up; the next that finishes it removes this."""
         make_folder(self._fold(fold))
-        write_in_place(self._file(fold, "failure.txt"), f"{error}\n".encode())
+        replace_file(self._file(fold, "failure.txt"), f"{error}\n".encode())
 
     def discard(self, fold: int) -> None:
         """Forget a fold altogether."""
@@ -221,13 +221,13 @@ class FoldFiles:
 
 
 def make_way(folder: Path) -> None:
-    """Remove what has taken the place of a folder."""
+    """Remove what stands where a folder should be."""
     if not folder.is_dir():
         remove(folder)
 
 
-def write_in_place(path: Path, *pieces: bytes, sync: bool = True) -> None:
-    """Write a file, in the place of whatever is there."""
+def replace_file(path: Path, *pieces: bytes, sync: bool = True) -> None:
+    """Write a file, replacing whatever is there."""
     if path.is_dir():
         remove(path)
     write_whole(path, *pieces, sync=sync)
@@ -272,16 +272,17 @@ def load_arrays(file: BinaryIO, shapes: Mapping[str, tuple[int, ...]]) -> dict[s
 
 def stored_shapes(problem: Problem, fold: int) -> dict[str, tuple[int, ...]]:
     """The shape of each array that a fold leaves."""
-    task, places = make_task(problem), make_task(problem).combinations.digits.shape[1]
+    task = make_task(problem)
+    combinations, positions = task.combinations.digits.shape
     unseen = len(task.unseen(fold))
     samples, tables = unseen * problem.test_samples_per_combination, min(unseen, MOST_TABLES)
-    images = images_per_place(table_predictions(problem), places)
+    images = images_per_position(table_predictions(problem), positions)
     return {
         "prediction": (samples,),
-        "images": (samples, places),
-        "means": (len(task.combinations.digits),),
+        "images": (samples, positions),
+        "means": (combinations,),
         "table_rows": (tables,),
-        "tables": (tables, *[images] * places),
+        "tables": (tables, *[images] * positions),
     }
 
 

@@ -24,7 +24,7 @@ GROUP_MEASURES: dict[str, Callable[..., NDArray[Any]]] = {
     "mean_error": error,
 }
 MOST_TABLES = 10  # of a fold's unseen combinations
-MOST_IMAGES = 100  # in each place of a table
+MOST_IMAGES = 100  # at each position of a table
 MOST_SHOWN = 6  # samples whose answers are kept one by one
 
 
@@ -150,26 +150,26 @@ def combination_means(
 def prediction_tables(
     answer: Answer, task: Task, streams: Streams, predictions: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """For some unseen combinations, the answers to every choice of some test images in each place.
+    """For some unseen combinations, the answers to all choices of test images at each position.
 
     Returns their rows and the answers, for pairs (rows, left images, right images): so many
     predictions a table at the most, 50 × 50 or 13 × 13 × 13 for 2,500.
     """
     rng = streams.numpy("prediction tables")
     rows = np.sort(rng.permutation(task.unseen(streams.fold))[:MOST_TABLES])
-    places = task.combinations.digits.shape[1]
-    images = images_per_place(predictions, places)
-    tables = [answer(all_of(task, row, images, rng)).reshape((images,) * places) for row in rows]
+    positions = task.combinations.digits.shape[1]
+    images = images_per_position(predictions, positions)
+    tables = [answer(all_of(task, row, images, rng)).reshape((images,) * positions) for row in rows]
     return rows, np.stack(tables)
 
 
-def images_per_place(predictions: int, places: int) -> int:
-    """How many images stand in each place of a table of at most so many predictions."""
-    return max(2, min(MOST_IMAGES, int(predictions ** (1 / places) + 1e-9)))
+def images_per_position(predictions: int, positions: int) -> int:
+    """How many images stand at each position of a table of at most so many predictions."""
+    return max(2, min(MOST_IMAGES, int(predictions ** (1 / positions) + 1e-9)))
 
 
 def all_of(task: Task, row: int, images: int, rng: np.random.Generator) -> Samples:
-    """Every choice of one of some test images in each place of a combination."""
+    """Every choice of one of some test images at each position of a combination."""
     pools = [task.bank.test.pools[int(digit)] for digit in task.combinations.digits[row]]
     # without repetition where there are enough
     some = [rng.choice(pool, images, replace=len(pool) < images) for pool in pools]

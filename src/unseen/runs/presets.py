@@ -47,38 +47,12 @@ def paper() -> Experiment:
 
 def paper_2000() -> Experiment:
     """The authors' notebook, with the samples of the networks of the paper's accuracy table."""
-    return Experiment(
-        name="paper-2000",
-        problem=Problem(samples_per_combination=2_000, test_samples_per_combination=1_000),
-        training=Training(
-            model="paper",
-            epochs=100,
-            batch_size=128,
-            loss="mse",
-            optimizer="adadelta",
-            learning_rate=1.0,
-            schedule="constant",
-            scale_answers=False,
-        ),
-    )
+    return paper().vary(name="paper-2000", samples=2_000)
 
 
 def paper_text() -> Experiment:
     """What the paper's text alone says."""
-    return Experiment(
-        name="paper-text",
-        problem=Problem(samples_per_combination=1_000, test_samples_per_combination=2_000),
-        training=Training(
-            model="lenet5",
-            epochs=20,
-            batch_size=128,
-            loss="mse",
-            optimizer="adadelta",
-            learning_rate=1.0,
-            schedule="constant",
-            scale_answers=False,
-        ),
-    )
+    return paper().vary(name="paper-text", model="lenet5", epochs=20, test_samples=2_000)
 
 
 def fast() -> Experiment:
@@ -102,8 +76,8 @@ def fast() -> Experiment:
 def good() -> Experiment:
     """Most of what there is to get in a minute a fold, for any operation.
 
-    Some trainings go astray, and what was seen shows it: then it looks for another rule, or begins
-    again.
+    Where seen combinations come out wrong after training, it looks for another rule, or trains
+    again from other weights.
     """
     return Experiment(
         name="good",

@@ -49,20 +49,21 @@ Record = TypeVar("Record", bound=BaseModel)
 
 def read_run_record(path: Path) -> RunRecord:
     """The record of a run; damaged where there is none."""
-    said = read_json(path)
-    if isinstance(said, dict) and isinstance(said.get("format"), int) and said["format"] != FORMAT:
-        raise OtherVersionError(path, f"{said.get('unseen')} (format {said['format']})")
-    return _validated(RunRecord, path, said)
+    record = read_json(path)
+    number = record.get("format") if isinstance(record, dict) else None
+    if isinstance(number, int) and number != FORMAT:
+        raise OtherVersionError(path, f"{record.get('unseen')} (format {number})")
+    return _validated(RunRecord, path, record)
 
 
 def read_fold_record(path: Path) -> FoldRecord | None:
     """The record of a finished fold; None if there is none."""
-    said = read_json(path)
-    return None if said is None else _validated(FoldRecord, path, said)
+    record = read_json(path)
+    return None if record is None else _validated(FoldRecord, path, record)
 
 
-def _validated(kind: type[Record], path: Path, said: object) -> Record:
+def _validated(kind: type[Record], path: Path, record: object) -> Record:
     try:
-        return kind.model_validate(said)
+        return kind.model_validate(record)
     except (ValueError, TypeError, UnseenError) as error:
         raise DamagedFileError(path, "it is no record") from error

@@ -1,4 +1,4 @@
-"""Parts of one's own under a name: networks, operations, symbols and splits."""
+"""Parts that users add under a name: networks, operations, symbols and splits."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -104,20 +104,20 @@ def register_split(
     """
 
     def checked(table: Combinations, seed: int, unseen: int | None) -> list[Rows]:
-        made = _called(f"split {name!r}", folds, table, seed, unseen)
+        count = len(table.digits)
         try:
+            made = _called(f"split {name!r}", folds, table, seed, unseen)
             rows = [np.unique(np.asarray(each)) for each in made]
-        except TypeError as error:
-            raise UnseenError(f"split {name!r} must give a list of rows for each fold") from error
-        for each in rows:
-            if (
-                each.dtype.kind not in "iu"
-                or not len(each)
-                or not 0 <= each[0] <= each[-1] < len(table.digits)
-            ):
-                raise UnseenError(
-                    f"split {name!r} must give rows from 0 to {len(table.digits) - 1} for each fold"
-                )
+            is_whole = all(
+                each.dtype.kind in "iu" and len(each) and 0 <= each[0] <= each[-1] < count
+                for each in rows
+            )
+        except (TypeError, ValueError):
+            is_whole = False
+        if not is_whole:
+            raise UnseenError(
+                f"split {name!r} must give a list of rows from 0 to {count - 1} for each fold"
+            )
         return rows
 
     checked.__doc__ = folds.__doc__
@@ -125,7 +125,7 @@ def register_split(
 
 
 def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What somebody's function gives; what fails in it is said in one line."""
+    """Call a user's function; what fails in it becomes one line."""
     try:
         return function(*arguments)
     except UnseenError:
@@ -135,28 +135,31 @@ def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _bank(name: str, made: Any) -> SymbolBank:
-    wanted = (
-        f"symbols {name!r} must give training images (n, height, width) of bytes, their labels "
-        "(n,) from 0 to 255, and the same for test"
-    )
     try:
         arrays = [np.asarray(each) for each in made]
+        train, test = _half(*arrays[:2]), _half(*arrays[2:])
     except (TypeError, ValueError) as error:
-        raise UnseenError(wanted) from error
-    if len(arrays) != 4:
-        raise UnseenError(wanted)
-    content, halves, count = hashlib.sha256(), [], 0
-    for images, labels in (arrays[:2], arrays[2:]):
-        fits = images.ndim == 3 and labels.shape == images.shape[:1] and len(labels)
-        if not fits or images.dtype != np.uint8 or labels.dtype.kind not in "iu":
-            raise UnseenError(wanted)
-        if not 0 <= labels.min() <= labels.max() <= 255:
-            raise UnseenError(wanted)
-        small: NDArray[np.uint8] = labels.astype(np.uint8)
-        content.update(repr(images.shape).encode() + images.tobytes() + small.tobytes())
-        halves.append(SymbolImages(images, small, np.arange(count, count + len(images))))
-        count += len(images)
-    train, test = halves
+        raise UnseenError(
+            f"symbols {name!r} must give training images (n, height, width) of bytes, their labels "
+            "(n,) from 0 to 255, and the same for test"
+        ) from error
     if train.values != test.values or train.images.shape[1:] != test.images.shape[1:]:
         raise UnseenError(f"symbols {name!r} must have the same labels and sizes in both halves")
-    return SymbolBank(train, test, content.hexdigest())
+    content = hashlib.sha256()
+    for half in (train, test):
+        content.update(repr(half.images.shape).encode())
+        content.update(half.images.tobytes() + half.labels.tobytes())
+    return SymbolBank(train, test.numbered_after(len(train.numbers)), content.hexdigest())
+
+
+def _half(images: NDArray[Any], labels: NDArray[Any]) -> SymbolImages:
+    """Images with their labels; a ValueError if these arrays are none."""
+    if not (
+        images.ndim == 3
+        and images.dtype == np.uint8
+        and labels.shape == images.shape[:1]
+        and labels.dtype.kind in "iu"
+        and 0 <= labels.min() <= labels.max() <= 255
+    ):
+        raise ValueError(f"{images.dtype} of {images.shape}, {labels.dtype} of {labels.shape}")
+    return SymbolImages(images, labels.astype(np.uint8), np.arange(len(images)))

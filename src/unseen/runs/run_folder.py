@@ -5,7 +5,7 @@
       unseen.txt  name  guess  (if it has them: a list of combinations, a name, what was expected)
       folds/03/  …     (fold_files.py)
 
-A folder is whole, damaged, and then a run replaces what is, or of another format, and left alone.
+A folder is whole, damaged (a run replaces what is), or of another format (left alone).
 """
 
 import math
@@ -42,7 +42,7 @@ from unseen.runs.experiment import (
     setting_value,
 )
 from unseen.runs.fold import FoldResult
-from unseen.runs.fold_files import SAVED, FoldFiles, make_way, write_in_place
+from unseen.runs.fold_files import SAVED, FoldFiles, make_way, replace_file
 from unseen.runs.measuring import GROUP_MEASURES
 from unseen.runs.records import OtherVersionError, RunRecord, read_fold_record, read_run_record
 from unseen.settings import setting_errors
@@ -64,7 +64,7 @@ class RunFolder(FoldFiles):
         """Record the experiment and the machine; returns a damaged record that this replaced."""
         make_folder(self.path)
         if experiment.problem.unseen_list and not self.unseen_file.is_file():
-            write_in_place(self.unseen_file, written_folds(experiment.problem.unseen_list))
+            replace_file(self.unseen_file, written_folds(experiment.problem.unseen_list))
         self.refuse_other_versions()
         with suppress(UnseenError):
             self.experiment()
@@ -75,7 +75,7 @@ class RunFolder(FoldFiles):
             sums=content_sums(experiment),
             environment=current_environment(),
         )
-        write_in_place(self._experiment_file, as_json(record.model_dump()))
+        replace_file(self._experiment_file, as_json(record.model_dump()))
         return damaged
 
     def is_there(self) -> bool:
@@ -93,7 +93,7 @@ class RunFolder(FoldFiles):
     def give_name(self, name: str) -> None:
         """Give the run a name more; it keeps those that it has."""
         if name not in (names := self.names()):
-            write_in_place(self.path / "name", "\n".join([*names, name]).encode())
+            replace_file(self.path / "name", "\n".join([*names, name]).encode())
 
     def guess(self) -> float | None:
         """The share of unseen pictures that a person expected to be right, if one was asked."""
@@ -104,7 +104,7 @@ class RunFolder(FoldFiles):
         return share if 0 <= share <= 1 else None
 
     def save_guess(self, share: float) -> None:
-        write_in_place(self.path / "guess", str(share).encode())
+        replace_file(self.path / "guess", str(share).encode())
 
     def _note(self, name: str) -> str:
         """A short text beside the record; empty if there is none."""
@@ -131,8 +131,8 @@ class RunFolder(FoldFiles):
         if record.unseen != version("unseen"):
             raise OtherVersionError(self._experiment_file, record.unseen)
         if re.match("unknown (?!setting)", fault):  # without all that is known
-            said = re.split(r" \(|, and there|;", fault)[0]
-            raise UnseenError(f"{self.label}: {said}: register it first")
+            short = re.split(r" \(|, and there|;", fault)[0]
+            raise UnseenError(f"{self.label}: {short}: register it first")
         raise DamagedFileError(self._experiment_file, fault)
 
     def _is_named_for(self, experiment: Experiment, sums: dict[str, str]) -> bool:
@@ -142,18 +142,21 @@ class RunFolder(FoldFiles):
             return True
         return name == experiment.name and ending == fingerprint(experiment, sums)
 
+    def recorded_sums(self) -> dict[str, str]:
+        """What symbols and parts held when the run began, by kind."""
+        return read_run_record(self._experiment_file).sums
+
     def recorded_symbols(self) -> str | None:
         """The hash of the symbols that it was run with."""
-        return read_run_record(self._experiment_file).sums.get("symbols")
+        return self.recorded_sums().get("symbols")
 
     def refuse_changed_parts(self, experiment: Experiment, own: str | None = None) -> None:
         """Raise an UnseenError if a part is not what the run was made with: it answers otherwise.
 
-        `own` is the file of a network of one's own, where it is now; without it, that file is not
-        looked at.
+        `own` names the file of a user's network where it is now; without it, that file is not read.
         """
         now = part_sums(experiment) | ({} if own is None else {"model": own_sha256(own)})
-        for kind, before in read_run_record(self._experiment_file).sums.items():
+        for kind, before in self.recorded_sums().items():
             if kind in PART_KINDS and now.get(kind, before) != before:
                 named = own if own and kind == "model" else setting_value(experiment, kind)
                 raise UnseenError(

@@ -25,7 +25,7 @@ def load_network(
     """The network of a finished fold, ready to answer: (n, 1, height, width) in 0 to 1 -> (n,).
 
     Where `so_far` is true, that of an unfinished one will do, as it was last measured.
-    A saved run never executes a file by itself: a network of one's own is named again by `own`.
+    A saved run never executes a file by itself: a user's network is named again by `own`.
     """
     import safetensors.torch
 
@@ -54,16 +54,11 @@ def load_network(
     network = RescaledOutput(find_network(model).build(length, height, length * width))
     try:
         saved = safetensors.torch.load(weights)
-        expected = network.state_dict()
         network.load_state_dict(saved)
-    except (RuntimeError, safetensors.SafetensorError) as error:
-        raise UnseenError(
-            f"the weights of fold {fold} do not fit {model}; run the fold again"
-        ) from error
-    for name, tensor in saved.items():  # which torch would cast without a word
-        if tensor.dtype != expected[name].dtype:
-            raise UnseenError(
-                f"the weights of fold {fold} do not fit {model}: {name} is {tensor.dtype}, not "
-                f"{expected[name].dtype}; run the fold again"
-            )
+        # torch would cast other types without a word
+        fits = all(saved[name].dtype == each.dtype for name, each in network.state_dict().items())
+    except (RuntimeError, safetensors.SafetensorError):
+        fits = False
+    if not fits:
+        raise UnseenError(f"the weights of fold {fold} do not fit {model}; run the fold again")
     return laid_out_for_speed(network.eval())
