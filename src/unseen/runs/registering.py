@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,7 +150,8 @@ def _bank(name: str, made: Any) -> SymbolBank:
     for half in (train, test):
         content.update(repr(half.images.shape).encode())
         content.update(half.images.tobytes() + half.labels.tobytes())
-    return SymbolBank(train, test.numbered_after(len(train.numbers)), content.hexdigest())
+    test = replace(test, numbers=test.numbers + len(train.numbers))
+    return SymbolBank(train, test, content.hexdigest())
 
 
 def _half(images: NDArray[Any], labels: NDArray[Any]) -> SymbolImages:
