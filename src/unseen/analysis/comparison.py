@@ -9,7 +9,8 @@ import numpy as np
 
 from unseen.analysis.intervals import Comparison, Unseen, paired_comparison
 from unseen.analysis.references import different_settings
-from unseen.analysis.summary import Score, Summary
+from unseen.analysis.scores import Score
+from unseen.analysis.summary import Summary
 from unseen.errors import UnseenError, shortened
 from unseen.runs.experiment import Experiment, setting_value
 from unseen.training.metrics import HEADLINE, unseen_metrics
