@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -121,8 +120,7 @@ def _row(first: RunGroup, group: RunGroup, matched: Sequence[Matched]) -> Compar
 def _as_compared(experiment: Experiment, first: RunGroup, *, seed_counts: bool) -> Experiment:
     """An experiment with the first one's folder of symbols: all have the same symbols."""
     known = first.summaries[0].experiment
-    update: dict[str, Any] = {"symbols": known.problem.symbols}
-    problem = experiment.problem.model_copy(update=update)
+    problem = experiment.problem.model_copy(update={"symbols": known.problem.symbols})
     seed = experiment.seed if seed_counts else known.seed
     return experiment.model_copy(update={"problem": problem, "seed": seed})
 
