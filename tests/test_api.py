@@ -366,8 +366,8 @@ def test_a_registered_metric_is_in_every_view(tmp_path, symbols, monkeypatch):
     assert "minus |distance|" in run.report(tmp_path / "page.html").read_text()
     groups = [RunGroup(each.run, (each,)) for each in (summary, summary_of(other))]
     compared = compare_groups(groups)
-    assert "off" in json.loads(comparison_json(groups, compared))["differences"][0]
-    console.print(comparison_table(groups, compared))
+    assert "off" in json.loads(comparison_json(compared))["differences"][0]
+    console.print(comparison_table(compared))
     console.print(list_table([folder, other], tmp_path))
     assert "minus |distance|" in console.export_text()
 

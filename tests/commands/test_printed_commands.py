@@ -6,6 +6,7 @@ import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import write_symbols
@@ -13,10 +14,9 @@ from made_up_runs import made_up_run, noisy
 
 import unseen
 from unseen.cli import COMMANDS, app, command
-from unseen.report.repeat_command import command_of
+from unseen.report.repeat_command import as_call, command_of
 from unseen.report.verdict_text import verdict_text
 from unseen.runs.presets import fast
-from unseen.runs.run_folder import RunFolder
 
 SOURCE = Path(unseen.__file__).parent
 NETWORK = """
@@ -64,7 +64,7 @@ RUNS = {
     "signs in a list": (
         "runs", {"operation": "shown:+,-", "split": [(3, "+", 8), (8, "-", 3)]}, [1]
     ),
-    "a network of one's own": ("all [runs]", {"model": "net.py:Net", "length": 1}, [1]),
+    "an own network": ("all [runs]", {"model": "net.py:Net", "length": 1}, [1]),
 }  # fmt: skip
 
 
@@ -81,7 +81,7 @@ def test_a_run_is_repeated_by_its_command_and_placed_by_those_for_baselines(here
     here_again = command_of(experiment, folds or (), folder)
     # a report does not say where runs are: its command makes the same run, where it is typed
     for place, printed in (("runs", html.unescape(repeat)), (runs_dir, here_again)):
-        assert typed(f"{printed} --restart --no-report --quiet") == 0
+        assert typed(f"{printed} --no-report --quiet") == 0
         assert [each.parent.name for each in Path(place).glob("*/experiment.json")] == [
             folder.path.name
         ]
@@ -126,15 +126,16 @@ def test_commands_in_messages_are_commands():
     assert command(["runs"]) == command(["list"]) == 0
 
 
-def test_a_run_of_an_earlier_version_without_its_list_names_it(here):
-    experiment = fast().vary(symbols="my digits", split=[(3, 8), (8, 3)], **FEW)
-    folder = made_up_run(Path("runs"), experiment, noisy)
-    folder.unseen_file.unlink()
-    assert "--split '3 8; 8 3'" in command_of(experiment, run=folder)
-    run = unseen.Run(RunFolder(folder.path))
-    assert "&#39;3 8; 8 3&#39;" in run.report().read_text()
-    folder.create(experiment)
-    assert folder.unseen_file.read_text() == "3 8\n8 3\n"
+def test_a_call_is_the_command_in_python(here):
+    settings = {"operation": "max(a, b)", "learning_rate": 0.01, "scale_answers": False}
+    experiment = fast().vary(symbols="my digits", **FEW, **settings)
+    run = made_up_run(Path("all runs"), experiment, noisy, [2])
+    call = command_of(experiment, [2], run, write=as_call)
+    made = eval(call, {"unseen": SimpleNamespace(run=lambda preset, **given: (preset, given))})
+    given = made[1]
+    assert (made[0], given.pop("folds"), given.pop("runs_dir")) == ("fast", "2", "all runs")
+    assert fast().vary(**given) == experiment
+    assert f"{as_call('nearest', {})[:-1]}, " in str(unseen.load(run.path))
 
 
 def test_a_command_is_printed_on_one_line_however_narrow_the_terminal(here, capsys, monkeypatch):

@@ -19,7 +19,7 @@ from unseen.report.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.report.figures import FIGURES, save_figures
 from unseen.report.json_view import insight_json
 from unseen.report.network_figures import digit_labels
-from unseen.report.repeat_command import as_call, command_of, format_folds
+from unseen.report.repeat_command import command_of, format_folds
 from unseen.report.report import render_report
 from unseen.report.result_figures import ruler
 from unseen.report.tables import format_measure
@@ -306,13 +306,3 @@ def test_the_command_says_what_differs_from_the_preset(preset, changes, command)
 def test_folds_are_named_in_the_command_as_they_are_typed():
     assert format_folds([1, 2, 3, 5, 8, 9]) == "1-3,5,8-9"
     assert command_of(PRESETS["fast"](), [4, 2, 3]) == "unseen run fast --folds 2-4"
-
-
-def test_python_users_are_told_of_calls():
-    settings = {"operation": "max(a, b)", "learning_rate": 0.01, "scale_answers": False}
-    experiment = PRESETS["fast"]().vary(**settings)
-    assert command_of(experiment, [1, 3, 4, 5], write=as_call) == (
-        "unseen.run('fast', operation='max(a, b)', learning_rate=0.01, scale_answers=False, "
-        "folds='1,3-5')"
-    )
-    assert command_of(PRESETS["nearest"](), write=as_call) == "unseen.run('nearest')"

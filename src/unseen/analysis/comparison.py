@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from unseen.analysis.intervals import Comparison, Unseen, paired_comparison
 from unseen.analysis.references import different_settings
-from unseen.analysis.summary import Score, Summary
+from unseen.analysis.scores import Score
+from unseen.analysis.summary import Summary
 from unseen.errors import UnseenError, shortened
 from unseen.runs.experiment import Experiment, setting_value
 from unseen.training.metrics import HEADLINE, unseen_metrics
@@ -120,8 +120,7 @@ def _row(first: RunGroup, group: RunGroup, matched: Sequence[Matched]) -> Compar
 def _as_compared(experiment: Experiment, first: RunGroup, *, seed_counts: bool) -> Experiment:
     """An experiment with the first one's folder of symbols: all have the same symbols."""
     known = first.summaries[0].experiment
-    update: dict[str, Any] = {"symbols": known.problem.symbols}
-    problem = experiment.problem.model_copy(update=update)
+    problem = experiment.problem.model_copy(update={"symbols": known.problem.symbols})
     seed = experiment.seed if seed_counts else known.seed
     return experiment.model_copy(update={"problem": problem, "seed": seed})
 

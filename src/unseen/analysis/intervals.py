@@ -153,18 +153,18 @@ def _skewed_interval(units: Values, *, share: bool) -> tuple[float, float]:
     """
     if share:
         clipped = np.clip(units, LEAST_SHARE, 1 - LEAST_SHARE)
-        bent = np.log(clipped / (1 - clipped))
+        transformed = np.log(clipped / (1 - clipped))
     elif units.min() > 0:
-        bent = np.log(units)
+        transformed = np.log(units)
     else:
         return np.nan, np.nan
-    rank, count = bent.shape
-    spread = np.atleast_2d(np.cov(bent)) * (count - 1) + LEAST_VARIANCE * np.eye(rank)
+    rank, count = transformed.shape
+    spread = np.atleast_2d(np.cov(transformed)) * (count - 1) + LEAST_VARIANCE * np.eye(rank)
     wishart, normal = _pivots(rank, count)
     inverse = np.linalg.cholesky(np.linalg.inv(spread)) @ wishart
     covariance = np.linalg.inv(inverse @ inverse.transpose(0, 2, 1))
     away = (np.linalg.cholesky(covariance) @ normal)[..., 0] / np.sqrt(count)
-    centre, variance = bent.mean(axis=1) + away, np.diagonal(covariance, axis1=1, axis2=2)
+    centre, variance = transformed.mean(axis=1) + away, np.diagonal(covariance, axis1=1, axis2=2)
     with np.errstate(over="ignore", invalid="ignore"):
         if share:
             points, weights = np.polynomial.hermite_e.hermegauss(POINTS)

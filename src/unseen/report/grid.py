@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from unseen.analysis.error_parts import mean_error_parts, parts_by_place, place_names
-from unseen.analysis.summary import Score, Summary
+from unseen.analysis.scores import Score
+from unseen.analysis.summary import Summary
 from unseen.problem.operations import SIGNS
 from unseen.report.symbol_words import SymbolWords, symbol_words
 from unseen.report.words import (

@@ -67,7 +67,7 @@ def command_of(
     runs_dir = RUNS_DIR if run is None or passed_on else run.path.parent
     if experiment.problem.unseen_list:
         is_long = sum(map(len, experiment.problem.unseen_list)) > MOST_TYPED
-        if run is not None and run.unseen_file.is_file() and (is_long or not passed_on):
+        if run is not None and (is_long or not passed_on):
             settings["split"] = str(runs_dir / run.path.name / run.unseen_file.name)
         elif is_long:
             return None

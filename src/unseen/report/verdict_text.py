@@ -156,13 +156,13 @@ def _errors(summary: Summary) -> str:
     (first, share), *others = sorted(named.items(), key=lambda part: -part[1])
     rest = ", ".join(f"{name} {format_percent(part, 0)}" for name, part in others)
     made = "mostly" if share > 0.5 else "more than anything else"
-    guessed = ""
+    supposed = ""
     if experiment.problem.is_the_papers and experiment.training.model not in BASELINES:
         right = first == "misread digits"
-        guessed = ", as the paper guessed" if right else "; the paper guessed misread digits"
+        supposed = ", as the paper guessed" if right else "; the paper guessed misread digits"
     return (
         f"Its errors are {made} {first}: {format_percent(share, 0)} of the mean squared error "
-        f"({rest}; {_split_on(summary)}){guessed}."
+        f"({rest}; {_split_on(summary)}){supposed}."
     )
 
 

@@ -60,12 +60,12 @@ def format_combination(combination: Sequence[int | None], words: SymbolWords = N
 
     Given the words of its symbol set, with names: (0 T-shirt, 4 coat).
     """
-    said = [
+    parts = [
         "…" if value is None else SIGNS.get(value) or words.name(value) for value in combination
     ]
     if any(value in SIGNS for value in combination):
-        return " ".join(said)
-    return f"({', '.join(said)})" if len(said) > 1 else said[0]
+        return " ".join(parts)
+    return f"({', '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def format_percent(share: float, digits: int = 1) -> str:

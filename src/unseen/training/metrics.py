@@ -54,22 +54,17 @@ def squared_error(predictions: Predictions, answers: Answers) -> NDArray[np.floa
 
 def rounds_to_answer(predictions: Predictions, answers: Answers) -> NDArray[np.bool_]:
     """Whether each prediction rounds, half to even, to its answer."""
-    right: NDArray[np.bool_] = np.rint(predictions) == answers
-    return right
+    return np.asarray(np.rint(predictions) == answers)
 
 
 def floor_or_ceiling(predictions: Predictions, answers: Answers) -> NDArray[np.bool_]:
     """Whether the answer is the next integer below or above each prediction."""
-    either: NDArray[np.bool_] = (np.floor(predictions) == answers) | (
-        np.ceil(predictions) == answers
-    )
-    return either
+    return np.asarray((np.floor(predictions) == answers) | (np.ceil(predictions) == answers))
 
 
 def within_one(predictions: Predictions, answers: Answers) -> NDArray[np.bool_]:
     """Whether each prediction rounds to its answer or to a neighbour of it."""
-    near: NDArray[np.bool_] = np.abs(np.rint(predictions).astype(np.float64) - answers) <= 1
-    return near
+    return np.asarray(np.abs(np.rint(predictions).astype(np.float64) - answers) <= 1)
 
 
 METRICS: dict[str, Metric] = {
