@@ -10,26 +10,20 @@ from unseen.networks.models import BLIND, MODELS, lenet5, paper, parameter_count
 from unseen.networks.modules import CurvedReadOut, Dropout, Fp32Linear, Towers
 
 
-def layers(model):
-    return [type(layer).__name__ for layer in model]
+def shapes(model):
+    """The weights of its layers, from first to last."""
+    return [[*weights.shape] for name, weights in model.named_parameters() if "weight" in name]
 
 
 def test_the_papers_network_is_the_notebooks():
     model = paper(2, 28, 56)
     assert parameter_count(model) == 5_156_681
-    convolutions = [layer for layer in model if isinstance(layer, nn.Conv2d)]
-    assert [(c.out_channels, c.kernel_size, c.padding) for c in convolutions] == [
-        (32, (3, 3), (0, 0)),
-        (64, (3, 3), (0, 0)),
-    ]
-    dense = [layer for layer in model if isinstance(layer, nn.Linear)]
-    assert [(d.in_features, d.out_features) for d in dense] == [
-        (12 * 26 * 64, 256),
-        (256, 100),
-        (100, 1),
+    assert shapes(model) == [
+        *([32, 1, 3, 3], [64, 32, 3, 3]),
+        *([256, 12 * 26 * 64], [100, 256], [1, 100]),
     ]
     assert [layer.share for layer in model if isinstance(layer, Dropout)] == [0.25, 0.5]
-    assert layers(model) == [
+    assert [type(layer).__name__ for layer in model] == [
         *("Conv2d", "ReLU", "Conv2d", "MaxPool2d", "ReLU", "FlattenLast", "Dropout"),
         *("Linear", "ReLU", "Dropout", "Fp32Linear", "ReLU", "Fp32Linear"),
     ]
@@ -104,11 +98,10 @@ def test_in_bf16_the_last_layers_compute_in_fp32(name):
     torch.manual_seed(3)
     model = MODELS[name].build(2, 28, 56).eval()
     last = [layer for layer in model.modules() if isinstance(layer, Fp32Linear)]
-    kinds = []
-    for layer in last:
-        layer.register_forward_hook(lambda _, inputs, made: kinds.append(made.dtype))
     first = next(layer for layer in model.modules() if isinstance(layer, nn.Conv2d))
-    first.register_forward_hook(lambda _, inputs, made: kinds.append(made.dtype))
+    kinds = []
+    for layer in (first, *last):
+        layer.register_forward_hook(lambda _, inputs, made: kinds.append(made.dtype))
     pictures = torch.rand(4, 1, 28, 56)
     with torch.autocast("cpu", torch.bfloat16):
         answers = model(pictures)
@@ -120,28 +113,18 @@ def test_in_bf16_the_last_layers_compute_in_fp32(name):
         assert torch.allclose(answers, model(pictures), atol=0.02)
 
 
-def test_lenet5_looks_at_a_strip_of_views():
-    convolutions = [layer for layer in lenet5(2, 28, 56) if isinstance(layer, nn.Conv2d)]
-    assert [c.kernel_size for c in convolutions] == [(5, 5), (5, 5), (4, 4), (1, 1)]
-    assert [c.out_channels for c in convolutions] == [6, 16, 120, 84]
-    assert lenet5(2, 28, 56)[-1].in_features == 84 * 8  # 8 views
-
-
-def test_lenet5_dense_flattens_the_strip():
-    dense = [layer for layer in lenet5(2, 28, 56, dense=True) if isinstance(layer, nn.Linear)]
-    assert [(d.in_features, d.out_features) for d in dense] == [
-        (16 * 4 * 11, 120),
-        (120, 84),
-        (84, 1),
-    ]
+def test_lenet5_looks_at_a_strip_of_views_and_dense_flattens_it():
+    pooled = [[6, 1, 5, 5], [16, 6, 5, 5]]
+    views = [[120, 16, 4, 4], [84, 120, 1, 1], [1, 84 * 8]]
+    assert shapes(lenet5(2, 28, 56)) == pooled + views
+    dense = [[120, 16 * 4 * 11], [84, 120], [1, 84]]
+    assert shapes(lenet5(2, 28, 56, dense=True)) == pooled + dense
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if MODELS[name].layout == BLIND])
 def test_a_blind_network_does_not_depend_on_the_number_of_symbols(name):
-    def shapes(length):
-        return [parameter.shape for parameter in MODELS[name].build(length, 28, 56).parameters()]
-
-    assert shapes(1) == shapes(2) == shapes(7)
+    one, two, seven = (shapes(MODELS[name].build(length, 28, 56)) for length in (1, 2, 7))
+    assert one == two == seven
 
 
 def test_towers_begin_as_sums_of_what_they_see_in_each_place():
@@ -168,26 +151,19 @@ def test_towers_leave_little_open_where_pairs_are_unseen():
     assert torch.linalg.matrix_rank(table, rtol=1e-9) == 2
 
 
-class Reads(nn.Module):
-    """An encoder that knows: a panel's brightness, so that tanh gives it back."""
-
-    def forward(self, panels):
-        return panels.mean((2, 3)).atanh()
-
-
 @pytest.mark.parametrize(("linear", "product"), [(1.0, 0.0), (0.0, 1.0)])
 def test_sums_and_products_are_within_reach_of_towers(linear, product):
-    network = Towers(2, Reads(), codes=1, values=1, products=1)
-    nn.init.ones_(network.values.weight)
+    """With an encoder that reads a panel's brightness, so that tanh gives it back."""
+    encoder = nn.Sequential(nn.AvgPool2d(4), nn.Flatten())
+    encoder.register_forward_hook(lambda _, panels, brightness: brightness.atanh())
+    network = Towers(2, encoder, codes=1, values=1, products=1)
+    for layer in (network.values, network.linear, *network.factors):
+        nn.init.ones_(layer.weight)
+        nn.init.zeros_(layer.bias)
     nn.init.constant_(network.linear.weight, linear)
     nn.init.constant_(network.products.weight, product)
-    for layer in (network.values, network.linear, *network.factors):
-        nn.init.zeros_(layer.bias)
-    for factor in network.factors:
-        nn.init.ones_(factor.weight)
-    left, right = torch.full((1, 1, 4, 4), 0.3), torch.full((1, 1, 4, 4), 0.4)
-    answer = network(torch.cat([left, right], dim=3)).item()
-    assert answer == pytest.approx(0.3 * 0.4 if product else 0.3 + 0.4, abs=1e-6)
+    pair = torch.cat([torch.full((1, 1, 4, 4), 0.3), torch.full((1, 1, 4, 4), 0.4)], dim=3)
+    assert network(pair).item() == pytest.approx(0.3 * 0.4 if product else 0.7, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What answers: encoders, read-outs, symbols and their rule, and one's own networks."""
+"""What answers: encoders, read-outs, symbols and their rule, and users' networks."""

@@ -171,9 +171,6 @@ class Dropout(nn.Module):
         kept = (random_bytes >= self.threshold).to(values.dtype).div_(1 - self.share)
         return values * kept.view(values.shape)
 
-    def extra_repr(self) -> str:
-        return f"{self.share}"
-
 
 def panels(pictures: Tensor, length: int) -> Tensor:
     """Each symbol of the pictures by itself: (n, 1, height, width) -> (n · length, 1, …)."""

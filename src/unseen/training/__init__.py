@@ -1,1 +1,1 @@
-"""How it is answered: networks, training, measures."""
+"""How networks learn: loop, losses, optimisers, evaluation, metrics and baselines."""
