@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from unseen.analysis.deep import MeanProbe, mean_probes
 from unseen.analysis.error_parts import ErrorParts, error_parts_by_row, mean_error_parts
 from unseen.analysis.intervals import Interval, mean_interval
+from unseen.analysis.layers import MeanProbe, mean_probes
 from unseen.analysis.references import Question, Reference, question, references
 from unseen.analysis.run_data import FoldData, RunData
 from unseen.analysis.statistics import Spread, over_folds, spread

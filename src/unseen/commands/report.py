@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from unseen.analysis.probing import look_into
+from unseen.analysis.layers import analyse_layers
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import RunSettings, given
@@ -68,9 +68,9 @@ def report(
 
 def looked_into(run: Run, model: str | None) -> Run:
     """The run with all that takes longer; what was found before is not done again."""
-    for fold in look_into(run.data, model):
+    for fold in analyse_layers(run.data, model):
         if stderr_console.is_terminal:
-            say(f"looking into fold {fold}")
+            say(f"analysing the layers of fold {fold}")
     return Run(run.folder)
 
 

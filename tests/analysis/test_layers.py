@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from unseen.analysis.probing import PENALTY_PER_SAMPLE, probe
+from unseen.analysis.layers import PENALTY_PER_SAMPLE, probe
 
 
 def a_layer(rng, count, features, knows=(0,), noise=0.2):
