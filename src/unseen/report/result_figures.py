@@ -90,7 +90,7 @@ def grid(summary: Summary) -> Figure:
     places = figure.subplots(down, across, squeeze=False).ravel()
     for place, part in zip(places, laid_out.slices, strict=False):
         draw_slice(place, part, small=across > 1)
-        place.set(xlabel=laid_out.column_place, ylabel=laid_out.row_place)
+        place.set(xlabel=laid_out.column_label, ylabel=laid_out.row_label)
     for place in places[count:]:
         place.set_visible(False)
     return figure
