@@ -15,7 +15,7 @@ from made_up_runs import astray, by_heart, exact, made_up_run, noisy, summary_of
 from unseen.analysis.run_data import load_run_data
 from unseen.analysis.summary import unseen_metrics
 from unseen.errors import printable
-from unseen.report.drawing import Drawing, axes
+from unseen.report.drawing import Drawing, new_figure
 from unseen.report.exports import as_csv, as_latex, as_markdown, latex_escaped
 from unseen.report.figures import FIGURES, save_figures
 from unseen.report.json_view import insight_json
@@ -263,7 +263,7 @@ def test_every_figure_is_a_file_too(symbols, tmp_path):
 
 def test_a_new_figure_is_on_the_page_and_among_the_files(symbols, tmp_path, monkeypatch):
     def draw(summary):
-        return axes()[0] if summary.experiment.seed == 0 else "Drawn for seed 0 only."
+        return new_figure()[0] if summary.experiment.seed == 0 else "Drawn for seed 0 only."
 
     drawing = Drawing("New & here", draw, lambda s: "See.", ("a", "b"), lambda s: [("c", "d")])
     monkeypatch.setitem(FIGURES, "new", drawing)
@@ -286,9 +286,9 @@ def test_digits_of_nearly_one_worth_share_a_label():
 
 def test_the_figure_of_a_run_stands_beside_its_interval_not_on_it(symbols, tmp_path):
     summary = summary_of(made_up_run(tmp_path, small(symbols), noisy))
-    (place,) = ruler(summary).axes
+    (axes,) = ruler(summary).axes
     ours = f"{100 * summary.rounded.mean:.1f} %"
-    (label,) = [text for text in place.texts if text.get_text() == ours]
+    (label,) = [text for text in axes.texts if text.get_text() == ours]
     assert label.xy[0] == pytest.approx(100 * summary.rounded.high)
 
 

@@ -71,23 +71,23 @@ def in_our_style() -> AbstractContextManager[None]:
     return rc_context(STYLE)
 
 
-def axes(height: float = 3.2) -> tuple[Figure, Axes]:
+def new_figure(height: float = 3.2) -> tuple[Figure, Axes]:
     """One pair of axes, as wide as a column of the page."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots()
 
 
-def label(place: Axes, text: str, at: tuple[float, float], offset: Offset, **style: Any) -> None:
+def label(axes: Axes, text: str, at: tuple[float, float], offset: Offset, **style: Any) -> None:
     """A text beside a point; `offset` is in printer's points."""
-    place.annotate(text, at, xytext=offset, textcoords="offset points", color=INK, **style)
+    axes.annotate(text, at, xytext=offset, textcoords="offset points", color=INK, **style)
 
 
-def scale_by_factors(place: Axes) -> None:
+def scale_by_factors(axes: Axes) -> None:
     """A logarithmic scale upwards, with few marks and in plain numbers."""
-    place.set_yscale("log")
-    place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    place.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    place.yaxis.set_minor_locator(NullLocator())
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def share_colours(share: float) -> tuple[str, str]:

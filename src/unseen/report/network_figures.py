@@ -20,7 +20,7 @@ from unseen.report.drawing import (
     SERIES,
     WIDTH,
     Drawing,
-    axes,
+    new_figure,
     scale_by_factors,
     thinned,
 )
@@ -46,31 +46,31 @@ def number_line(summary: Summary) -> Figure | str:
     places = [at for at, name in enumerate(names) if name != "sign"]
     if any(len(summary.places[at]) > MOST_DIGITS_ON_A_LINE for at in places):
         return f"There are more than {MOST_DIGITS_ON_A_LINE} symbols, too many for a line."
-    figure, place = axes(0.9 + 0.62 * 2 * len(places))
+    figure, axes = new_figure(0.9 + 0.62 * 2 * len(places))
     for line, at in enumerate(places):
         top, bottom, colour = -2 * line, -2 * line - 1, SERIES[line % 4]
-        place.axhline(top, color=FAINT, linewidth=0.8)
-        place.axhline(bottom, color=colour, linewidth=0.8)
+        axes.axhline(top, color=FAINT, linewidth=0.8)
+        axes.axhline(bottom, color=colour, linewidth=0.8)
         for digit in summary.places[at]:
             true, given = structure.true_values[at, digit], structure.values.get((at, digit))
-            place.plot(true, top, "o", color=FAINT, markersize=3)
+            axes.plot(true, top, "o", color=FAINT, markersize=3)
             if given is None or not math.isfinite(given.mean):
                 continue
-            place.plot([true, given.mean], [top, bottom], color=FAINT, linewidth=0.7)
-            place.errorbar(
+            axes.plot([true, given.mean], [top, bottom], color=FAINT, linewidth=0.7)
+            axes.errorbar(
                 given.mean, bottom, xerr=given.deviation or 0.0, fmt="o", color=colour, markersize=4
             )
-    left, right = place.get_xlim()
+    left, right = axes.get_xlim()
     for line, at in enumerate(places):
         worths = {digit: structure.true_values[at, digit] for digit in summary.places[at]}
         for where, name in digit_labels(worths, (right - left) * ROOM_FOR_A_DIGIT):
-            place.text(where, -2 * line + 0.12, name, ha="center", va="bottom", color=INK)
+            axes.text(where, -2 * line + 0.12, name, ha="center", va="bottom", color=INK)
     labels = {-2 * line: "true" for line in range(len(places))}
     labels |= {-2 * line - 1: names[at] for line, at in enumerate(places)}
-    place.set_yticks([*labels], [*labels.values()])
-    place.set(xlabel="worth", ylim=(-2 * len(places) + 0.5, 0.6))
-    place.spines["left"].set_visible(False)
-    place.tick_params(axis="y", length=0)
+    axes.set_yticks([*labels], [*labels.values()])
+    axes.set(xlabel="worth", ylim=(-2 * len(places) + 0.5, 0.6))
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
     return figure
 
 
@@ -94,7 +94,7 @@ def number_line_caption(summary: Summary) -> str:
     structure = summary.structure
     assert structure is not None
     words = symbol_words(summary.experiment.problem.symbols)
-    said = (
+    text = (
         f"The value that the networks give each {words.one} in each place, fitted on the seen "
         f"combinations of each fold; a vertical line means that a {words.one} is worth what it "
         "should be. "
@@ -103,10 +103,10 @@ def number_line_caption(summary: Summary) -> str:
         f"the true answers have {structure.true_additivity:.3f})."
     )
     if structure.mirror_gap is None:
-        return said
+        return text
     turning = "Swapping" if len(summary.places) == 2 else "Reversing"
     gap = format_spread(structure.mirror_gap)
-    return f"{said} {turning} the {words.many} moves an answer by {gap}."
+    return f"{text} {turning} the {words.many} moves an answer by {gap}."
 
 
 def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -136,20 +136,20 @@ def predictions(summary: Summary) -> Figure | str:
     if not bands:
         return "The predictions are not finite."
     bands = thinned(bands)
-    figure, place = axes()
+    figure, axes = new_figure()
     ends = [min(band.answer for band in bands), max(band.answer for band in bands)]
-    place.plot(ends, ends, color=FAINT, linewidth=1, linestyle="--", label="exact")
+    axes.plot(ends, ends, color=FAINT, linewidth=1, linestyle="--", label="exact")
     for band in bands:
-        place.plot([band.answer] * 2, [band.low, band.high], color=BLUE, linewidth=3, alpha=0.35)
+        axes.plot([band.answer] * 2, [band.low, band.high], color=BLUE, linewidth=3, alpha=0.35)
     means = thinned([(score.answer, score.mean) for score in summary.scores])
-    place.plot(
+    axes.plot(
         *zip(*means, strict=True), "o", color=ORANGE, markersize=2.5, label="mean of a combination"
     )
-    place.plot([], [], color=BLUE, linewidth=3, alpha=0.35, label="9 of 10 predictions")
-    for axis in (place.xaxis, place.yaxis):
+    axes.plot([], [], color=BLUE, linewidth=3, alpha=0.35, label="9 of 10 predictions")
+    for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
-    place.set(xlabel="answer", ylabel="prediction")
-    place.legend(fontsize=8, ncols=3, **ABOVE)
+    axes.set(xlabel="answer", ylabel="prediction")
+    axes.legend(fontsize=8, ncols=3, **ABOVE)
     return figure
 
 
@@ -169,9 +169,9 @@ def curves(summary: Summary) -> Figure | str:
         return "Not measured: a baseline does not learn, and --watched-samples 0 measures nothing."
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
-    for place, name in ((upper, "rounded"), (lower, "mse")):
+    for axes, name in ((upper, "rounded"), (lower, "mse")):
         for which, colour in (("seen", BLUE), ("unseen", ORANGE)):
-            draw_curves(place, folds, name, which, colour)
+            draw_curves(axes, folds, name, which, colour)
     upper.set(ylabel="right by rounding, %", ylim=(0, 102))
     lower.set(xlabel="epoch", ylabel="mean squared error")
     if all((point.unseen.get("mse") or 0) > 0 for fold in folds for point in fold):
@@ -181,7 +181,7 @@ def curves(summary: Summary) -> Figure | str:
 
 
 def draw_curves(
-    place: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
+    axes: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
 ) -> None:
     """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
     scale = 100 if name == "rounded" else 1
@@ -189,10 +189,10 @@ def draw_curves(
     for fold in folds:
         known = {point.epochs: getattr(point, which).get(name) for point in fold}
         lines.append({at: scale * value for at, value in known.items() if value is not None})
-        place.plot([*lines[-1]], [*lines[-1].values()], color=colour, linewidth=0.6, alpha=0.35)
+        axes.plot([*lines[-1]], [*lines[-1].values()], color=colour, linewidth=0.6, alpha=0.35)
     common = sorted(set.intersection(*map(set, lines)))
     means = [fmean(line[at] for line in lines) for at in common]
-    place.plot(common, means, color=colour, linewidth=2, label=which)
+    axes.plot(common, means, color=colour, linewidth=2, label=which)
 
 
 def curves_caption(summary: Summary) -> str:
@@ -209,16 +209,16 @@ def probes(summary: Summary) -> Figure | str:
     """How well a linear reader of each layer tells each symbol."""
     if not summary.probes:
         return _why_no_probes(summary)
-    figure, place = axes()
+    figure, axes = new_figure()
     one = symbol_words(summary.experiment.problem.symbols).one
     layers = [probe.layer for probe in summary.probes]
     for at, name in enumerate(place_names(summary.experiment.problem)):
         values = [100 * probe.places[at].mean for probe in summary.probes]
         colour = SERIES[at % 4]
-        place.plot(range(len(layers)), values, "o-", color=colour, markersize=4, label=name)
-    place.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
-    place.set(ylabel=f"{one} read right, %", ylim=(0, 104))
-    place.legend()
+        axes.plot(range(len(layers)), values, "o-", color=colour, markersize=4, label=name)
+    axes.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
+    axes.set(ylabel=f"{one} read right, %", ylim=(0, 104))
+    axes.legend()
     return figure
 
 

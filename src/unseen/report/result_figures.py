@@ -18,8 +18,8 @@ from unseen.report.drawing import (
     ORANGE,
     WIDTH,
     Drawing,
-    axes,
     label,
+    new_figure,
     share_colours,
 )
 from unseen.report.grid import Slice, grid_of
@@ -47,18 +47,18 @@ def ruler(summary: Summary) -> Figure:
         marks["this run, seen"] = (seen, BLUE)
     marks["this run"] = (summary.rounded.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
-    figure, place = axes(0.55 + 0.3 * len(marks))
+    figure, axes = new_figure(0.55 + 0.3 * len(marks))
     for at, (name, (value, colour)) in enumerate(ordered):
-        place.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
-        place.plot(100 * value, at, "o", color=colour, markersize=6)
+        axes.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
+        axes.plot(100 * value, at, "o", color=colour, markersize=6)
         end = 100 * value
         if name == "this run" and math.isfinite(summary.rounded.low):
             low, end = 100 * summary.rounded.low, 100 * summary.rounded.high
-            place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
-        label(place, format_percent(value), (end, at), (9, 0), va="center")
-    place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
-    place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
-    place.set_ylim(-0.6, len(ordered) - 0.4)
+            axes.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
+        label(axes, format_percent(value), (end, at), (9, 0), va="center")
+    axes.set_yticks(range(len(ordered)), [name for name, _ in ordered])
+    axes.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
+    axes.set_ylim(-0.6, len(ordered) - 0.4)
     return figure
 
 
@@ -87,33 +87,33 @@ def grid(summary: Summary) -> Figure:
     side = WIDTH / across
     height = down * (side * shape[0] / shape[1] + (0.35 if shape[0] > 1 else 0.6))
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    places = figure.subplots(down, across, squeeze=False).ravel()
-    for place, part in zip(places, laid_out.slices, strict=False):
-        draw_slice(place, part, small=across > 1)
-        place.set(xlabel=laid_out.column_label, ylabel=laid_out.row_label)
-    for place in places[count:]:
-        place.set_visible(False)
+    plots = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, part in zip(plots, laid_out.slices, strict=False):
+        draw_slice(axes, part, small=across > 1)
+        axes.set(xlabel=laid_out.column_label, ylabel=laid_out.row_label)
+    for axes in plots[count:]:
+        axes.set_visible(False)
     return figure
 
 
-def draw_slice(place: Axes, part: Slice, *, small: bool) -> None:
+def draw_slice(axes: Axes, part: Slice, *, small: bool) -> None:
     """One grid, colour and number."""
     shares = np.asarray(
         [[np.nan if cell.rounded is None else cell.rounded for cell in row] for row in part.cells]
     )
-    place.pcolormesh(
+    axes.pcolormesh(
         shares, cmap="viridis", vmin=0, vmax=1, edgecolors="white", linewidth=0.3 if small else 0.8
     )
-    place.invert_yaxis()
-    place.set_aspect("equal")
-    place.spines[:].set_visible(False)
-    place.tick_params(length=0)
-    place.set_xticks(np.arange(len(part.column_names)) + 0.5, part.column_names)
-    place.set_yticks(np.arange(len(part.row_names)) + 0.5, part.row_names)
-    place.set_title(part.title, fontsize=9)
+    axes.invert_yaxis()
+    axes.set_aspect("equal")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_xticks(np.arange(len(part.column_names)) + 0.5, part.column_names)
+    axes.set_yticks(np.arange(len(part.row_names)) + 0.5, part.row_names)
+    axes.set_title(part.title, fontsize=9)
     for (row, column), share in np.ndenumerate(shares):
         if np.isfinite(share):
-            place.text(
+            axes.text(
                 column + 0.5, row + 0.5, f"{100 * share:.0f}", ha="center", va="center",
                 fontsize=5 if small else 8, color=share_colours(share)[1],
             )  # fmt: skip
@@ -124,12 +124,12 @@ def grid_caption(summary: Summary) -> str:
     problem = summary.experiment.problem
     words = symbol_words(problem.symbols)
     worst = ", ".join(format_combination(score.combination, words) for score in ordered[:3])
-    said = (
+    how = (
         "Each cell is answered by the network that had never seen that combination; the number "
         f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
     )
     names = f"Symbols: {named}." if (named := names_line(problem)) else ""
-    return " ".join(filter(None, (said, grid_of(summary).note, names)))
+    return " ".join(filter(None, (how, grid_of(summary).note, names)))
 
 
 def attribution(summary: Summary) -> Figure | str:
@@ -140,14 +140,14 @@ def attribution(summary: Summary) -> Figure | str:
     if why := unsplit_words(summary):
         return why
     parts = named_parts(summary.experiment, known.shares())
-    figure, place = axes(0.6 + 0.36 * len(parts))
+    figure, axes = new_figure(0.6 + 0.36 * len(parts))
     for at, share in enumerate(reversed(parts.values())):
-        place.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
-        label(place, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
-    place.axvline(0, color=INK, linewidth=0.8)
-    place.set_yticks(range(len(parts)), [textwrap.fill(name, 22) for name in reversed(parts)])
+        axes.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
+        label(axes, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_yticks(range(len(parts)), [textwrap.fill(name, 22) for name in reversed(parts)])
     low, high = 100 * min(0.0, *parts.values()), 100 * max(parts.values())
-    place.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
+    axes.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
     return figure
 
 
@@ -181,16 +181,16 @@ def quadrants(summary: Summary) -> Figure | str:
     """Seen and unseen combinations, in train and test images."""
     if not summary.quadrants:
         return NOT_RECORDED
-    figure, place = axes(2.6)
+    figure, axes = new_figure(2.6)
     for at, name in enumerate(QUADRANTS):
         right = summary.quadrants[name]["rounded"]
         colour = BLUE if name.startswith("seen") else ORANGE
-        place.bar(at, 100 * right.mean, color=colour, width=0.62)
+        axes.bar(at, 100 * right.mean, color=colour, width=0.62)
         if right.deviation is not None:
-            place.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
-        label(place, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
-    place.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
-    place.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
+            axes.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
+        label(axes, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
+    axes.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
+    axes.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
     return figure
 
 

@@ -16,9 +16,9 @@ from unseen.report.drawing import (
     INK,
     SERIES,
     WIDTH,
-    axes,
     embedded_svg,
     in_our_style,
+    new_figure,
     share_colours,
 )
 from unseen.report.report import page_environment
@@ -130,7 +130,7 @@ def _is_number(value: Any) -> bool:
 
 def _curve(points: list[Point], across: str) -> Figure:
     """A line for each choice of the other settings."""
-    figure, place = axes(3.6)
+    figure, axes = new_figure(3.6)
     series: dict[tuple[Any, ...], list[tuple[float, int, Point]]] = {}
     for number, point in enumerate(points):
         others = tuple(value for name, value in point.settings.items() if name != across)
@@ -145,34 +145,34 @@ def _curve(points: list[Point], across: str) -> Figure:
         right = [point.intervals["rounded"] for _, _, point in line]
         means = [100 * each.mean for each in right]
         label = ", ".join(map(_shown, others))
-        place.plot(along, means, color=colour, linewidth=1.2, label=label)
+        axes.plot(along, means, color=colour, linewidth=1.2, label=label)
         lows, highs = ([100 * each.low for each in right], [100 * each.high for each in right])
-        place.vlines(along, lows, highs, color=colour, linewidth=3, alpha=0.35)
-        dots = place.scatter(along, means, s=22, color=colour, marker=marker, zorder=3)
+        axes.vlines(along, lows, highs, color=colour, linewidth=3, alpha=0.35)
+        dots = axes.scatter(along, means, s=22, color=colour, marker=marker, zorder=3)
         dots.set_urls([f"#point-{number}" for _, number, _ in line])
         settled = [100 * each.determined for _, _, each in line if each.determined is not None]
         if across == "unseen" and len(settled) == len(line):
-            place.plot(along, settled, "--", color=FAINT, linewidth=1, zorder=1)
+            axes.plot(along, settled, "--", color=FAINT, linewidth=1, zorder=1)
     if len(series) > 1:
         figure.legend(loc="outside upper center", ncols=3)
     heading = "seen combinations" if across == "unseen" else _words(across)
-    place.set(xlabel=heading, ylabel=RIGHT, ylim=(-3, 103))
-    place.margins(x=0.02)  # else the outer dots are cut by the frame
+    axes.set(xlabel=heading, ylabel=RIGHT, ylim=(-3, 103))
+    axes.margins(x=0.02)  # else the outer dots are cut by the frame
     return figure
 
 
 def _dots(points: list[Point], name: str) -> Figure:
     """A row for each value of the one setting that is compared."""
-    figure, place = axes(0.6 + 0.3 * len(points))
+    figure, axes = new_figure(0.6 + 0.3 * len(points))
     right, rows = [point.intervals["rounded"] for point in points], range(len(points))
     lows, highs = ([100 * each.low for each in right], [100 * each.high for each in right])
-    place.hlines(rows, lows, highs, color=SERIES[0], linewidth=5, alpha=0.35)
+    axes.hlines(rows, lows, highs, color=SERIES[0], linewidth=5, alpha=0.35)
     means = [100 * each.mean for each in right]
-    dots = place.scatter(means, rows, s=30, color=SERIES[0], zorder=3)
+    dots = axes.scatter(means, rows, s=30, color=SERIES[0], zorder=3)
     dots.set_urls([f"#point-{number}" for number in rows])
-    place.set_yticks(rows, [_shown(point.settings[name], 30) for point in points])
-    place.set(xlabel=RIGHT, xlim=(-3, 103), ylabel=_words(name))
-    place.set_ylim(len(points) - 0.5, -0.5)
+    axes.set_yticks(rows, [_shown(point.settings[name], 30) for point in points])
+    axes.set(xlabel=RIGHT, xlim=(-3, 103), ylabel=_words(name))
+    axes.set_ylim(len(points) - 0.5, -0.5)
     return figure
 
 
@@ -181,20 +181,20 @@ def _matrix(points: list[Point], names: tuple[str, ...]) -> Figure:
     rows = [tuple(point.settings[name] for name in names[:-1]) for point in points]
     columns = [point.settings[names[-1]] for point in points]
     down, across = list(dict.fromkeys(rows)), list(dict.fromkeys(columns))
-    figure, place = axes(0.9 + 0.32 * len(down))
+    figure, axes = new_figure(0.9 + 0.32 * len(down))
     figure.set_figwidth(max(WIDTH, 2 + 0.55 * len(across)))
     for number, (point, row, column) in enumerate(zip(points, rows, columns, strict=True)):
         mean = point.intervals["rounded"].mean
         at = across.index(column), down.index(row)
         colour, ink = share_colours(mean) if math.isfinite(mean) else (FAINT, INK)
-        place.bar(at[0], 0.94, 0.94, at[1] - 0.47, color=colour, url=f"#point-{number}")
+        axes.bar(at[0], 0.94, 0.94, at[1] - 0.47, color=colour, url=f"#point-{number}")
         text = f"{100 * mean:.0f}" if math.isfinite(mean) else "—"
-        place.text(*at, text, color=ink, ha="center", va="center")
+        axes.text(*at, text, color=ink, ha="center", va="center")
     headings = [_shown(value, 14) for value in across]
-    place.set_xticks(range(len(across)), headings, rotation=30, ha="right")
+    axes.set_xticks(range(len(across)), headings, rotation=30, ha="right")
     labels = [shortened(", ".join(map(_shown, row)), 34) for row in down]
-    place.set_yticks(range(len(down)), labels)
-    place.set(xlabel=_words(names[-1]), xlim=(-0.5, len(across) - 0.5))
-    place.set_ylim(len(down) - 0.5, -0.5)
-    place.tick_params(length=0)
+    axes.set_yticks(range(len(down)), labels)
+    axes.set(xlabel=_words(names[-1]), xlim=(-0.5, len(across) - 0.5))
+    axes.set_ylim(len(down) - 0.5, -0.5)
+    axes.tick_params(length=0)
     return figure
