@@ -61,8 +61,7 @@ class Drawing:
     """A figure of a run: all that the page, the files and the exports need to show it."""
 
     title: str
-    draw: Callable[[Summary], Figure | str]  # or why it cannot be drawn
-    caption: Callable[[Summary], str]  # what to see in it, if it is drawn
+    draw: Callable[[Summary], tuple[Figure | None, str]]  # its caption, or why there is none
     headings: tuple[str, ...] = ()  # of a table under it
     rows: Callable[[Summary], list[tuple[str, ...]]] = lambda summary: []
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from unseen.analysis.structure import Structure
 from unseen.analysis.summary import Summary
 from unseen.networks.own_files import is_own
 from unseen.report.drawing import (
@@ -34,18 +35,21 @@ MOST_DIGITS_ON_A_LINE = 20
 ROOM_FOR_A_DIGIT = 0.025  # of a number line's width
 
 
-def number_line(summary: Summary) -> Figure | str:
+def number_line(summary: Summary) -> tuple[Figure | None, str]:
     """What each symbol is worth in each place, below what it should be worth."""
     structure = summary.structure
     if structure is None:
-        return NOT_RECORDED
+        return None, NOT_RECORDED
     if not math.isfinite(structure.additivity.mean):
         one = symbol_words(summary.experiment.problem.symbols).one
-        return f"Seen combinations do not determine what each {one} is worth, or it is not finite."
+        return (
+            None,
+            f"Seen combinations do not determine what each {one} is worth, or it is not finite.",
+        )
     names = place_names(summary.experiment.problem)
     places = [at for at, name in enumerate(names) if name != "sign"]
     if any(len(summary.places[at]) > MOST_DIGITS_ON_A_LINE for at in places):
-        return f"There are more than {MOST_DIGITS_ON_A_LINE} symbols, too many for a line."
+        return None, f"There are more than {MOST_DIGITS_ON_A_LINE} symbols, too many for a line."
     figure, axes = new_figure(0.9 + 0.62 * 2 * len(places))
     for line, at in enumerate(places):
         top, bottom, colour = -2 * line, -2 * line - 1, SERIES[line % 4]
@@ -71,7 +75,7 @@ def number_line(summary: Summary) -> Figure | str:
     axes.set(xlabel="worth", ylim=(-2 * len(places) + 0.5, 0.6))
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    return figure
+    return figure, number_line_text(summary, structure)
 
 
 def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, str]]:
@@ -90,9 +94,7 @@ def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, 
     return labels
 
 
-def number_line_caption(summary: Summary) -> str:
-    structure = summary.structure
-    assert structure is not None
+def number_line_text(summary: Summary, structure: Structure) -> str:
     words = symbol_words(summary.experiment.problem.symbols)
     text = (
         f"The value that the networks give each {words.one} in each place, fitted on the seen "
@@ -130,11 +132,11 @@ def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
     return [*rows]
 
 
-def predictions(summary: Summary) -> Figure | str:
+def predictions(summary: Summary) -> tuple[Figure | None, str]:
     """Predictions for each answer against the answer."""
     bands = [band for band in summary.bands if math.isfinite(band.low) and math.isfinite(band.high)]
     if not bands:
-        return "The predictions are not finite."
+        return None, "The predictions are not finite."
     bands = thinned(bands)
     figure, axes = new_figure()
     ends = [min(band.answer for band in bands), max(band.answer for band in bands)]
@@ -150,23 +152,22 @@ def predictions(summary: Summary) -> Figure | str:
         axis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set(xlabel="answer", ylabel="prediction")
     axes.legend(fontsize=8, ncols=3, **ABOVE)
-    return figure
-
-
-def predictions_caption(summary: Summary) -> str:
     many = symbol_words(summary.experiment.problem.symbols).many
-    return (
+    return figure, (
         "A blue bar holds nine of ten predictions for an answer; an orange dot is the mean of one "
         "combination. On the dashed line a prediction is exact. Long bars with dots on the line "
         f"are misread {many}; a dot off the line is a combination answered wrongly on average."
     )
 
 
-def curves(summary: Summary) -> Figure | str:
+def curves(summary: Summary) -> tuple[Figure | None, str]:
     """Accuracy and error while the folds learn: a thin line a fold, and their mean."""
     folds = [fold for fold in summary.measurements if fold]
     if not folds:
-        return "Not measured: a baseline does not learn, and --watched-samples 0 measures nothing."
+        return (
+            None,
+            "Not measured: a baseline does not learn, and --watched-samples 0 measures nothing.",
+        )
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     for axes, name in ((upper, "rounded"), (lower, "mse")):
@@ -177,7 +178,13 @@ def curves(summary: Summary) -> Figure | str:
     if all((point.unseen.get("mse") or 0) > 0 for fold in folds for point in fold):
         scale_by_factors(lower)
     upper.legend(ncols=2, **ABOVE)
-    return figure
+    things = combinations_word(summary.experiment.problem)
+    return figure, (
+        "Measured while the networks learn, with dropout off, always on the same test samples of "
+        f"seen and unseen {things}: thin lines are folds, thick ones their mean. Nothing is chosen "
+        "by it. Where the two part, the network remembers more than it composes; jumps of both "
+        f"together come from the learning rate, not from the {things}."
+    )
 
 
 def draw_curves(
@@ -195,31 +202,29 @@ def draw_curves(
     axes.plot(common, means, color=colour, linewidth=2, label=which)
 
 
-def curves_caption(summary: Summary) -> str:
-    things = combinations_word(summary.experiment.problem)
-    return (
-        "Measured while the networks learn, with dropout off, always on the same test samples of "
-        f"seen and unseen {things}: thin lines are folds, thick ones their mean. Nothing is chosen "
-        "by it. Where the two part, the network remembers more than it composes; jumps of both "
-        f"together come from the learning rate, not from the {things}."
-    )
-
-
-def probes(summary: Summary) -> Figure | str:
+def probes(summary: Summary) -> tuple[Figure | None, str]:
     """How well a linear reader of each layer tells each symbol."""
     if not summary.probes:
-        return _why_no_probes(summary)
+        return None, _why_no_probes(summary)
     figure, axes = new_figure()
-    one = symbol_words(summary.experiment.problem.symbols).one
+    words = symbol_words(summary.experiment.problem.symbols)
     layers = [probe.layer for probe in summary.probes]
+    in_last = []
     for at, name in enumerate(place_names(summary.experiment.problem)):
-        values = [100 * probe.places[at].mean for probe in summary.probes]
+        shares = [probe.places[at].mean for probe in summary.probes]
         colour = SERIES[at % 4]
-        axes.plot(range(len(layers)), values, "o-", color=colour, markersize=4, label=name)
+        percent = [100 * share for share in shares]
+        axes.plot(range(len(layers)), percent, "o-", color=colour, markersize=4, label=name)
+        in_last.append(f"{name} {format_percent(shares[-1])}")
     axes.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
-    axes.set(ylabel=f"{one} read right, %", ylim=(0, 104))
+    axes.set(ylabel=f"{words.one} read right, %", ylim=(0, 104))
     axes.legend()
-    return figure
+    return figure, (
+        "A linear reader for each layer, trained on seen combinations in training "
+        f"{words.images} and asked for the {words.many} of unseen ones in test {words.images}. "
+        "Where it reads them best, the network has recognised them; where it no longer can, only "
+        f"the answer is left (in the last layer: {', '.join(in_last)})."
+    )
 
 
 def _why_no_probes(summary: Summary) -> str:
@@ -234,26 +239,9 @@ def _why_no_probes(summary: Summary) -> str:
     return f"Not computed; {command} does."
 
 
-def probes_caption(summary: Summary) -> str:
-    names, last = place_names(summary.experiment.problem), summary.probes[-1].places
-    words = symbol_words(summary.experiment.problem.symbols)
-    read = ", ".join(
-        f"{name} {format_percent(place.mean)}" for name, place in zip(names, last, strict=True)
-    )
-    return (
-        "A linear reader for each layer, trained on seen combinations in training "
-        f"{words.images} and asked for the {words.many} of unseen ones in test {words.images}. "
-        "Where it reads them best, the "
-        "network has recognised them; where it no longer can, only the answer is left "
-        f"(in the last layer: {read})."
-    )
-
-
 NETWORK_FIGURES = {
-    "number-line": Drawing(
-        "What is each symbol worth?", number_line, number_line_caption, rows=structure_rows
-    ),
-    "predictions": Drawing("Predictions against answers", predictions, predictions_caption),
-    "curves": Drawing("Learning, epoch by epoch", curves, curves_caption),
-    "probes": Drawing("Where are the symbols read?", probes, probes_caption),
+    "number-line": Drawing("What is each symbol worth?", number_line, rows=structure_rows),
+    "predictions": Drawing("Predictions against answers", predictions),
+    "curves": Drawing("Learning, epoch by epoch", curves),
+    "probes": Drawing("Where are the symbols read?", probes),
 }

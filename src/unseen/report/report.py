@@ -22,6 +22,7 @@ from unseen.report.drawing import share_colours
 from unseen.report.figures import FIGURES, page_figure
 from unseen.report.grid import Cell, grid_of
 from unseen.report.repeat_command import repeat_command, without_folders
+from unseen.report.result_figures import grid_caption
 from unseen.report.symbol_words import symbol_words
 from unseen.report.tables import describe, fold_tables, footnote, format_measure
 from unseen.report.verdict_text import verdict_text
@@ -60,7 +61,7 @@ def render_report(data: RunData, summary: Summary) -> str:
         "number": format_decimal,
     }
     summary = replace(summary, passed_on=True)
-    without = without_folders(summary.experiment)
+    without, grid = without_folders(summary.experiment), grid_of(summary)
     return environment.get_template("report.html.jinja").render(
         summary=summary,
         question=question(summary.experiment.problem),
@@ -69,7 +70,8 @@ def render_report(data: RunData, summary: Summary) -> str:
         tables=fold_tables(summary.experiment, summary.results),
         footnote=footnote(summary.experiment, summary.results),
         test_error=test_error_words(summary),
-        grid=grid_of(summary),
+        grid=grid,
+        grid_caption=grid_caption(summary, grid),
         figures=FIGURES,
         page_figure=page_figure,
         baselines=baseline_rows(summary),

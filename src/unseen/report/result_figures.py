@@ -22,7 +22,7 @@ from unseen.report.drawing import (
     new_figure,
     share_colours,
 )
-from unseen.report.grid import Slice, grid_of
+from unseen.report.grid import Grid, Slice, grid_of
 from unseen.report.symbol_words import symbol_words
 from unseen.report.verdict_text import unsplit_words
 from unseen.report.words import (
@@ -36,7 +36,7 @@ from unseen.report.words import (
 )
 
 
-def ruler(summary: Summary) -> Figure:
+def ruler(summary: Summary) -> tuple[Figure, str]:
     """The run on one scale with the baselines and the paper."""
     marks = {name: (reference.rounded.mean, FAINT) for name, reference in summary.baselines.items()}
     for published in published_beside(summary.experiment.problem):
@@ -59,10 +59,6 @@ def ruler(summary: Summary) -> Figure:
     axes.set_yticks(range(len(ordered)), [name for name, _ in ordered])
     axes.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
     axes.set_ylim(-0.6, len(ordered) - 0.4)
-    return figure
-
-
-def ruler_caption(summary: Summary) -> str:
     things = combinations_word(summary.experiment.problem)
     words = [f"How often pictures of unseen {things} round to the right answer."]
     known = {
@@ -74,10 +70,10 @@ def ruler_caption(summary: Summary) -> str:
     words.append(f"This run, seen: the same network on {things} that it was trained on.")
     if math.isfinite(summary.rounded.low):
         words.append("The broad bar is the 95 % interval of this run.")
-    return " ".join(words)
+    return figure, " ".join(words)
 
 
-def grid(summary: Summary) -> Figure:
+def grid(summary: Summary) -> tuple[Figure, str]:
     """Every combination, as it was answered when unseen."""
     laid_out = grid_of(summary)
     count = len(laid_out.slices)
@@ -93,7 +89,7 @@ def grid(summary: Summary) -> Figure:
         axes.set(xlabel=laid_out.column_label, ylabel=laid_out.row_label)
     for axes in plots[count:]:
         axes.set_visible(False)
-    return figure
+    return figure, grid_caption(summary, laid_out)
 
 
 def draw_slice(axes: Axes, part: Slice, *, small: bool) -> None:
@@ -119,54 +115,47 @@ def draw_slice(axes: Axes, part: Slice, *, small: bool) -> None:
             )  # fmt: skip
 
 
-def grid_caption(summary: Summary) -> str:
+def grid_caption(summary: Summary, laid_out: Grid) -> str:
     ordered = sorted(summary.scores, key=lambda score: (score.measures["rounded"], score.row))
     problem = summary.experiment.problem
     words = symbol_words(problem.symbols)
     worst = ", ".join(format_combination(score.combination, words) for score in ordered[:3])
+    names = f"Symbols: {named}." if (named := names_line(problem)) else ""
     how = (
         "Each cell is answered by the network that had never seen that combination; the number "
         f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
     )
-    names = f"Symbols: {named}." if (named := names_line(problem)) else ""
-    return " ".join(filter(None, (how, grid_of(summary).note, names)))
+    return " ".join(filter(None, (how, laid_out.note, names)))
 
 
-def attribution(summary: Summary) -> Figure | str:
+def attribution(summary: Summary) -> tuple[Figure | None, str]:
     """The mean squared error and what it is made of."""
-    known = summary.error_parts
-    if known is None:
-        return NOT_RECORDED
+    parts = summary.error_parts
+    if parts is None:
+        return None, NOT_RECORDED
     if why := unsplit_words(summary):
-        return why
-    parts = named_parts(summary.experiment, known.shares())
-    figure, axes = new_figure(0.6 + 0.36 * len(parts))
-    for at, share in enumerate(reversed(parts.values())):
-        axes.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
+        return None, why
+    shares = named_parts(summary.experiment, parts.shares())
+    figure, axes = new_figure(0.6 + 0.36 * len(shares))
+    for at, share in enumerate(reversed(shares.values())):
+        axes.barh(at, 100 * share, color=BLUE if share == max(shares.values()) else FAINT)
         label(axes, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(range(len(parts)), [textwrap.fill(name, 22) for name in reversed(parts)])
-    low, high = 100 * min(0.0, *parts.values()), 100 * max(parts.values())
+    axes.set_yticks(range(len(shares)), [textwrap.fill(name, 22) for name in reversed(shares)])
+    low, high = 100 * min(0.0, *shares.values()), 100 * max(shares.values())
     axes.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
-    return figure
-
-
-def attribution_caption(summary: Summary) -> str:
-    parts = summary.error_parts
-    assert parts is not None
-    many = symbol_words(summary.experiment.problem.symbols).many
     asked = sum(score.error_parts is not None for score in summary.scores)
-    known = len(summary.scores)
-    some = f"{asked:,} of {known:,} " if 0 < asked < known else ""
+    some = f"{asked:,} of {len(summary.scores):,} " if 0 < asked < len(summary.scores) else ""
+    problem = summary.experiment.problem
+    many, names = symbol_words(problem.symbols).many, place_names(problem)
     misread = ", ".join(
-        f"{name} {format_decimal(part, 3)}"
-        for name, part in zip(place_names(summary.experiment.problem), parts.misread, strict=True)
+        f"{name} {format_decimal(part, 3)}" for name, part in zip(names, parts.misread, strict=True)
     )
     mse, wrong, misvalued, shift, interplay = (
         format_decimal(part, 3)
         for part in (parts.mse, parts.wrong, parts.misvalued, parts.shift, parts.interplay)
     )
-    return (
+    return figure, (
         f"A mean squared error of {mse} on {some}unseen combinations, split exactly by showing "
         f"{summary.images_per_place} images in each place beside all others: other pictures than "
         "those of the tables. Misread: what depends on the image in one place "
@@ -177,10 +166,10 @@ def attribution_caption(summary: Summary) -> str:
     )
 
 
-def quadrants(summary: Summary) -> Figure | str:
+def quadrants(summary: Summary) -> tuple[Figure | None, str]:
     """Seen and unseen combinations, in train and test images."""
     if not summary.quadrants:
-        return NOT_RECORDED
+        return None, NOT_RECORDED
     figure, axes = new_figure(2.6)
     for at, name in enumerate(QUADRANTS):
         right = summary.quadrants[name]["rounded"]
@@ -191,18 +180,14 @@ def quadrants(summary: Summary) -> Figure | str:
         label(axes, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
     axes.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
     axes.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
-    return figure
-
-
-def quadrants_caption(summary: Summary) -> str:
-    right = {name: 100 * each["rounded"].mean for name, each in summary.quadrants.items()}
+    shares = {name: 100 * each["rounded"].mean for name, each in summary.quadrants.items()}
     pairs, others = (
-        f"{format_decimal(right[better] - right[worse], 1)} points"
+        f"{format_decimal(shares[better] - shares[worse], 1)} points"
         for better, worse in (("seen_test", "unseen_test"), ("seen_train", "seen_test"))
     )
     problem = summary.experiment.problem
     things, images = combinations_word(problem), symbol_words(problem.symbols).images
-    return (
+    return figure, (
         f"Blue: {things} it was trained on; orange: {things} it never saw; each in training and "
         f"in test {images}, on new samples. New {things} cost {pairs}, new {images} "
         f"{others}. Thin lines: the standard deviation between folds."
@@ -223,13 +208,12 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 RESULT_FIGURES = {
-    "ruler": Drawing("Between memory and composition", ruler, ruler_caption),
-    "grid": Drawing("Every combination, when it was unseen", grid, grid_caption),
-    "attribution": Drawing("Whose fault is an error?", attribution, attribution_caption),
+    "ruler": Drawing("Between memory and composition", ruler),
+    "grid": Drawing("Every combination, when it was unseen", grid),
+    "attribution": Drawing("Whose fault is an error?", attribution),
     "quadrants": Drawing(
         "New combinations, or new images?",
         quadrants,
-        quadrants_caption,
         ("combinations", "rounding", "MSE", "mean error"),
         quadrant_rows,
     ),
