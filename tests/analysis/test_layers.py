@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from unseen.analysis.layers import PENALTY_PER_SAMPLE, probe
+from unseen.analysis.layers import PENALTY_PER_SAMPLE, narrowed, probe
 
 
 def a_layer(rng, count, features, knows=(0,), noise=0.2):
@@ -14,10 +14,10 @@ def a_layer(rng, count, features, knows=(0,), noise=0.2):
     activations = np.concatenate(known, axis=1) @ mix + noise * rng.standard_normal(
         (count, features)
     )
-    return activations.astype(np.float32), digits
+    return narrowed(activations.astype(np.float32)), digits
 
 
-@pytest.mark.parametrize("features", [40, 600])
+@pytest.mark.parametrize("features", [40, 3000])
 def test_a_probe_reads_the_digits_that_a_layer_holds_and_no_others(features):
     rng = np.random.default_rng(2)
     left, right = probe(*a_layer(rng, 1000, features), *a_layer(rng, 500, features))
@@ -56,7 +56,7 @@ def test_a_probe_bears_features_that_never_vary_and_a_digit_that_never_does():
     assert right == np.mean(test_digits[:, 1] == 5)
 
 
-@pytest.mark.parametrize("features", [20, 600])
+@pytest.mark.parametrize("features", [20, 2000])
 def test_a_probe_of_a_network_gone_astray_reads_nothing(features):
     rng = np.random.default_rng(5)
     train, digits = a_layer(rng, 50, features)

@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from unseen.analysis.summary import Summary
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 Offset = tuple[float, float]
 
 # told apart by colour-blind readers too (Okabe and Ito); the page has others at night
@@ -96,9 +96,9 @@ def share_colours(share: float) -> tuple[str, str]:
     return to_hex(colour), "#000000" if light > 0.5 else "#ffffff"
 
 
-def thinned(things: Sequence[Thing]) -> list[Thing]:
+def thinned(items: Sequence[Item]) -> list[Item]:
     """At most some hundreds, evenly taken."""
-    return list(things[:: math.ceil(len(things) / MOST_DOTS)])
+    return list(items[:: math.ceil(len(items) / MOST_DOTS)])
 
 
 def embedded_svg(name: str, title: str, figure: Figure) -> str:

@@ -160,8 +160,8 @@ NOTES = {
     "other torch": "begun with torch {before}, going on with {now}: last bits may differ",
     "slow network": "{model} has not answered its first pictures in {seconds} seconds; waiting for "
     "it (Ctrl-C stops)",
-    "untold part": "this {kind} reads {why}: nobody can tell whether it is the one of an earlier "
-    "run, so this is a new run every time",
+    "untold part": "this {kind} reads {why}, which cannot be compared with an earlier run, so this "
+    "is a new run every time",
     "worker died": "the process of fold {fold} was killed; another one goes on with it",
     "scheduler gone": "the scheduler is gone; fold {fold} is run again once it is back",
     "not restarted": "fold {fold} is being run by another process; not restarted",

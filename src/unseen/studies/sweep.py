@@ -79,7 +79,7 @@ class StudyFold:
 
 @dataclass(frozen=True)
 class StudyNote:
-    """Something to tell a person about a run."""
+    """A note about a run, for the terminal."""
 
     folder: RunFolder
     note: Note
