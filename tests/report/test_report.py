@@ -83,7 +83,7 @@ RUNS = {
     "pairs": ({}, noisy, None, 100),
     "some folds": ({}, noisy, [2, 7], 100),
     "one fold": ({}, noisy, [3], 100),
-    "three digits": ({"length": 3}, noisy, [1], 1_000),
+    "three digits": ({"length": 3}, noisy, [1, 2], 1_000),
     "four digits": ({"length": 4, "test_samples": 1}, noisy, [1], 1_000),
     "one digit": ({"length": 1}, noisy, None, 10),
     "negative answers": ({"operation": "subtract"}, noisy, None, 100),
@@ -97,6 +97,15 @@ RUNS = {
 }
 
 
+WORDS = {
+    "negative answers": ["answer −"],
+    "three digits": [
+        "gap between a combination and its reversal",
+        "on 20 of 200 unseen combinations, split exactly",
+    ],
+}
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
     problem, answering, folds, cells = RUNS[name]
@@ -107,6 +116,8 @@ def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
     assert all(link.startswith(("data:", "#")) for link in page.links)
     assert not re.search(r"\bnan\b|\binf\b|None", page.text)
     assert (" done: what is said here" in page.text) == (folds is not None)
+    assert all(words in page.text for words in WORDS.get(name, ()))
+    assert "answer -" not in page.text  # there is one kind of minus
     summary = summary_of(folder)
     assert verdict_text(summary).headline in page.text
     for text in (as_latex(summary), as_markdown(summary), as_csv(summary)):
@@ -114,21 +125,8 @@ def test_every_kind_of_run_has_a_page(symbols, tmp_path, name):
     json.dumps(insight_json(summary), allow_nan=False)
 
 
-def test_longer_combinations_are_reversed_and_split_in_part(symbols, tmp_path):
-    page = page_of(made_up_run(tmp_path, small(symbols, length=3), noisy, [1, 2]))
-    assert "gap between a combination and its reversal" in page.text
-    assert "on 20 of 200 unseen combinations, split exactly" in page.text
-
-
-def test_negative_answers_have_one_kind_of_minus(symbols, tmp_path):
-    page = page_of(made_up_run(tmp_path, small(symbols, operation="subtract"), noisy))
-    assert "answer −" in page.text
-    assert "answer -" not in page.text
-
-
 @pytest.mark.parametrize("baseline", ["mean", "nearest", "oracle"])
 def test_a_baseline_has_a_page_of_its_own(symbols, tmp_path, baseline):
-    made_up_run(tmp_path, small(symbols), noisy)
     run = made_up_run(tmp_path, small(symbols, baseline), exact, recorded=baseline != "nearest")
     page = page_of(run)
     assert f"This is a baseline, {baseline}" in page.text
