@@ -16,7 +16,7 @@ from pathlib import Path
 from unseen.runs.engine import Engine, LocalProcesses
 from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import RunFolder
-from unseen.studies.results import TidyFile, tidy_row
+from unseen.studies.results import TidyFile
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, plan_study, sweep
 
@@ -50,7 +50,7 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
         started = time.perf_counter()
         for event in sweep(plan, engine):
             if isinstance(event, StudyFold) and event.result is not None:
-                file.add(tidy_row(event))
+                file.add(event)
                 work += event.result.seconds
                 memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         seconds, slots = time.perf_counter() - started, engine.slots

@@ -15,7 +15,8 @@ def main(run: str, runs_dir: str) -> None:
     page = example.report(DOCS / "example-report.html")
     picture = DOCS / "grid.png"
     with in_our_style():
-        grid(example.summary).savefig(picture, dpi=150, facecolor="white")
+        figure, _ = grid(example.summary)
+        figure.savefig(picture, dpi=150, facecolor="white")
     print(f"{page} ({page.stat().st_size:,} bytes)\n{picture}")
 
 

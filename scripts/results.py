@@ -161,7 +161,7 @@ def main() -> None:
             known = recorded.get(row.arguments, {})  # of an earlier recipe where the run differs
             kept = {fold: each for fold, each in known.items() if each["run"] == run}
             write_record(recorded | {row.arguments: kept | folds})
-    before = PAGE.read_text(encoding="utf-8")  # anew: somebody may have written in it
+    before = PAGE.read_text(encoding="utf-8")  # anew: it may have been edited meanwhile
     write_whole(PAGE, page(before, read_record()).encode())
 
 

@@ -35,8 +35,8 @@ from mutations import FOLDS, HOSTILE, ODD, TO_FILES, TO_RUNS
 from PIL import Image
 
 import unseen
-from unseen.analysis.deep import DEEP_FILE, DeepFold
 from unseen.analysis.error_parts import ErrorParts
+from unseen.analysis.run_data import DEEP_FILE, DeepFold
 from unseen.cli import command
 from unseen.errors import UnseenError, printable
 from unseen.networks import own_models

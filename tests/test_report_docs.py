@@ -65,7 +65,7 @@ def test_every_heading_and_term_of_the_page_is_explained(tmp_path, monkeypatch):
         data = load_run_data(folder, experiment, folder.results()[0])
         summary = summary_of(folder)
         found = Terms(render_report(data, summary)).found
-        marks = [label.get_text() for label in ruler(summary).axes[0].get_yticklabels()]
+        marks = [label.get_text() for label in ruler(summary)[0].axes[0].get_yticklabels()]
         if length == 2:
             found += [*marks, *named_parts(experiment, summary.error_parts)]
         # things of length 3 are called combinations, not pairs

@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -48,6 +48,11 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was short, which torch says in words."""
     text = first_line(error)  # of a library that cannot be loaded, the linker's own words
     return isinstance(error, MemoryError) or "allocate memory" in text or "map segment" in text
+
+
+def as_called(settings: Mapping[str, Any]) -> str:
+    """Settings as a call has them."""
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
 
 
 def printable(text: str, but: str = "") -> str:

@@ -1,23 +1,18 @@
 import csv
-import io
 import re
 import signal
 
 import pytest
-from fake_engine import FakeEngine
 from made_up_runs import by_heart, exact, made_up_run, noisy
 from pyarrow import parquet
-from rich.console import Console
 
 from unseen.cli import command
-from unseen.networks.own_files import is_own
-from unseen.report.study_progress import StudyDisplay, format_duration
+from unseen.report.study_progress import format_duration
 from unseen.report.study_report import draw_study, render_study
 from unseen.runs.presets import fast
-from unseen.studies.calibration import Rates
 from unseen.studies.points import compared_settings, study_points
 from unseen.studies.study import read_study
-from unseen.studies.sweep import Working, plan_study
+from unseen.studies.sweep import plan_study
 
 SMALL = "[settings]\nsamples = 3\ntest-samples = 20\nfolds = '1-2'\n"
 TINY = fast().vary(samples=3, test_samples=20)
@@ -185,17 +180,3 @@ def test_durations_are_said_as_people_say_them():
     assert [format_duration(each) for each in (1, 80, 600, 9000)] == [
         *("1 second", "80 seconds", "10 minutes", "2.5 hours"),
     ]
-
-
-def test_a_network_of_ones_own_that_never_begins_is_told_of_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("unseen.report.study_progress.PATIENCE_SECONDS", 0)
-    (tmp_path / "net.py").write_text("import time\ntime.sleep(1000)")
-    plan = planned(tmp_path, '[vary]\nmodel = ["net.py:Net", "towers"]\n')
-    console = Console(file=io.StringIO(), width=200)
-    display = StudyDisplay(plan, Rates(), FakeEngine({}), console)
-    own, other = ([each for each in plan.missing if is_own(each.experiment.training.model) == mine]
-                  for mine in (True, False))  # fmt: skip
-    for running in (other, own, own):
-        display.tell_of_silence(Working(tuple(running), 0))
-    assert console.file.getvalue().count("net.py:Net has not begun in 0 seconds") == 1
-    assert "towers" not in console.file.getvalue()

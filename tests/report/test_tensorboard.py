@@ -48,7 +48,7 @@ def test_a_fold_that_is_begun_again_has_one_curve(tmp_path):
     measured = [replace(MEASURED, epochs=share) for share in (0.5, 1.0, 0.25, 0.5, 1.0)]
     for each in measured:
         kept.add(each)
-        board.write(folder, experiment, 1, ended=False)
+        board.write(folder, experiment, 1)
     board.write(folder, experiment, 1)
     steps = steps_per_epoch(experiment, 1)
     curve = [step for step, _ in curves_of(folder, 1)["unseen/mse"]]

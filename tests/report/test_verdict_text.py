@@ -231,6 +231,6 @@ def test_clean_images_do_not_clear_a_test_that_has_errors(real):
         "split on 11 images in each place of 20 pairs, its mean squared error is 0.000, but 0.351"
     )
     assert said in verdict_text(summary).text
-    assert said in attribution(summary)
+    assert said in attribution(summary)[1]
     few = verdict_text(replace(summary, images_per_place=2)).text
     assert "cannot be told from so few images (split on 2 images in each place of 20 pairs)" in few

@@ -1,4 +1,4 @@
-import time
+import re
 from pathlib import Path
 
 import pytest
@@ -74,71 +74,49 @@ def test_files_beside_a_study_are_meant_wherever_it_is_run(tmp_path, monkeypatch
 
 
 MISTAKES = {
-    'presets = "fast"': r"presets: unknown entry .*did you mean 'preset'",
-    'preset = "fats"': r"preset: unknown preset 'fats' \(did you mean 'fast'",
-    "preset = 3": r"preset: unknown preset '3'",
-    "[settings]\nbatch = 3": r"\[settings\] batch: unknown setting 'batch'",
-    "[settings]\n\nepochs = 1.5": r".*epochs: must be a whole number, not 1.5",
-    "[settings]\nseed = true": r".*seed: must be a whole number, not True",
-    '[settings]\nscale-answers = "no"': r".*scale-answers: must be true or false",
-    "[settings]\nepochs = 0": r".*epochs=0 must be at least 1",
-    "[settings]\nfolds = 11": r".*folds=11 does not exist; this split has folds 1 to 10",
-    "[settings]\nfolds = 1.5": r".*must be like 3, \[1, 3\]",
-    "[settings]\nfolds = '5-3'": r".*runs backwards",
-    '[settings]\npreset = "fast"': r".*preset: stands before all tables",
-    "[vary]\nseed = 3": r"\[vary\] seed: must be a list of values",
-    "[vary]\nseed = []": r"\[vary\] seed: must be a list of values",
-    "[vary]\nseed = [1]\nunseen = [10, 95]": r".*unseen=95 must be .*unseen = 95\)",
-    "[[vary]]\nseed = [1]\n[[vary]]\nseed = ['a']": r".*must be a whole number, not 'a'",
-    '[vary]\nsplit = ["corner"]\nfolds = [1, 2]': r".*folds=2 does not exist",
-    "[vary]\ncases = [3]": r"\[vary\] cases: must be tables",
-    "[vary]\ncases = [{}]": r"\[vary\] cases: must be tables",
-    "[vary]\ncases = [{sed = 1}]": r"\[vary\] sed: unknown setting 'sed'",
-    "[vary]\ncases = [{seed = 1}]\nseed = [1]": r"\[vary\] seed: is varied twice",
-    "[vary]\nbatch-size = [8]\nbatch_size = [9]": r"\[vary\] batch_size: is varied twice",
-    "vary = 3": r"vary: must be a table",
-    "settings = 3": r"settings: must be a table",
-    "[vary]\nseed = [1": r"mine.toml: .*\(at ",
-    "about = 3": r"about: must be a text",
-    "[vary]\nseed = [\n  1,\n  'a',\n]": r"\[vary\] seed: must be a whole number",
-    "[vary]\ncases = [\n  {unseen = 9},\n  {unseen = 95},\n]": r"\[vary\] unseen: .*95",
-    "[vary]\nfolds = [\n  [1, 2],\n  [3],\n]\nsed = [1]": r"\[vary\] sed: unknown",
-    "[[vary]]\nseed = [1]\n[[vary]]\n[[vary.cases]]\nsed = 1": r"\[vary\] sed: unknown",
-    "about = '\'\'\n[vary]\nseed = 3\n'\'\'\n[vary]\nseed = 3": r"\[vary\] seed: must be",
-    "vary.seed = 3": r"\[vary\] seed: must be a list",
-    "vary = [{seed = [1]},\n {seed = 3}]": r"\[vary\] seed: must be a list",
-    '["settings"]\r\n"epochs" = 0\r\n': r"\[settings\] epochs: .*at least 1",
-    "[settings]\nbatch-size = 8\nbatch_size = 9": r".*batch_size: is said twice",
-    "[settings]\nseed = 1\nsymbols = 'nowhere'": r"\[settings\] symbols: unknown symbols",
-    "[settings]\nfolds = [true]": r"\[settings\] folds: must be like",
-    "preset = ['fast']": r"preset: unknown preset",
-    "[vary]\npreset = [{a = 1}]": r"\[vary\] preset: unknown preset",
-    f"[settings]\nseed = {'9' * 5_000}": r"mine.toml: Exceeds the limit",
-    f"about = {'[' * 5_000}": r"mine.toml: is nested too deeply",
-    "[vary]\n" + "\n".join(f"{s} = [{', '.join(map(str, range(1, 400)))}]" for s in (
-        "seed", "epochs")): "has 159,201 runs; at most 100,000",
-}  # fmt: skip
+    'presets = "fast"': "unknown entry 'presets' .*did you mean 'preset'",
+    'preset = "fats"': r"unknown preset 'fats' \(did you mean 'fast'",
+    "preset = ['fast']": "unknown preset",
+    "about = 3": "about must be a text",
+    "settings = 3": "settings a table",
+    "vary = 3": "vary must be a table",
+    "[settings]\nbatch = 3": "unknown setting 'batch'",
+    "[settings]\nname = 'mine'": "unknown setting 'name'",
+    "[settings]\nepochs = 1.5": "epochs=1.5 must be a whole number",
+    "[settings]\noperation = 3": "operation=3 must be a text",
+    '["settings"]\r\n"epochs" = 0\r\n': "epochs=0 must be at least 1",
+    "[settings]\nsymbols = 'nowhere'": "unknown symbols",
+    "[settings]\nbatch-size = 8\nbatch_size = 9": "batch_size is set twice",
+    "[settings]\nfolds = 11": "folds=11 does not exist; this split has folds 1 to 10",
+    "[settings]\nfolds = 1.5": r"must be like 3, \[1, 3\]",
+    "[settings]\nfolds = '5-3'": "runs backwards",
+    '[vary]\nsplit = ["corner"]\nfolds = [1, 2]': "folds=2 does not exist",
+    "[vary]\nseed = 3": r"seed must be a list of values, as \[1, 2\]",
+    "[vary]\nseed = []": "seed must be a list of values",
+    "[vary]\nseed = [1]\nunseen = [10, 95]": r"unseen=95 must be .*\(where seed=1, unseen=95\)",
+    "[[vary]]\nseed = [1]\n[[vary]]\nseed = ['a']": "seed='a' must be a whole number",
+    "[vary]\ncases = [3]": "cases must be tables",
+    "[vary]\ncases = [{}]": "cases must be tables",
+    "[[vary]]\nseed = [1]\n[[vary]]\n[[vary.cases]]\nsed = 1": "unknown setting 'sed'",
+    "[vary]\ncases = [{seed = 1}]\nseed = [1]": "seed is set twice",
+    "[vary]\nseed = [1": r"\(at ",
+    f"[settings]\nseed = {'9' * 5_000}": "Exceeds the limit",
+    f"about = {'[' * 5_000}": "is nested too deeply",
+    f"[vary]\nseed = {[*range(400)]}\nepochs = {[*range(400)]}": "160,000 runs; at most 100,000",
+}
 
 
 @pytest.mark.parametrize("text", MISTAKES)
-def test_a_mistake_is_named_with_its_place(tmp_path, text):
-    with pytest.raises(UnseenError, match=MISTAKES[text]) as caught:
-        read_study(write(tmp_path, text))
-    assert str(tmp_path / "mine.toml") in str(caught.value)
-
-
-def test_a_wrong_value_in_a_long_list_is_named_at_once(tmp_path):
-    lines = "\n".join(f"  {seed}," for seed in range(2_000))
-    began = time.perf_counter()
-    with pytest.raises(UnseenError, match=r"\[vary\] seed: must be a whole number, not 'x'"):
-        read_study(write(tmp_path, f"[vary]\nseed = [\n{lines}\n  'x',\n]"))
-    assert time.perf_counter() - began < 1
+def test_a_mistake_is_named_with_its_file(tmp_path, text):
+    path = write(tmp_path, text)
+    with pytest.raises(UnseenError, match=f"^{re.escape(str(path))}: .*{MISTAKES[text]}"):
+        read_study(path)
 
 
 def test_a_file_that_is_no_text_is_refused_and_one_of_windows_is_read(tmp_path):
     path = write(tmp_path, "")
     path.write_bytes(b"about = 'a'\n# \xff\n")
-    with pytest.raises(UnseenError, match=r"mine\.toml, line 2: is no text in UTF-8"):
+    with pytest.raises(UnseenError, match=r"mine\.toml: .*utf-8.*position 14"):
         read_study(path)
     path.write_bytes(b"\xef\xbb\xbfabout = 'mine'\r\n")
     assert read_study(path).about == "mine"

@@ -1,11 +1,9 @@
 import csv
 import io
 import math
-import os
 import signal
 import time
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -19,18 +17,9 @@ from unseen.errors import UnseenError
 from unseen.report.study_progress import StudyDisplay
 from unseen.runs.engine import WorkerDiedError
 from unseen.runs.presets import fast
-from unseen.studies.calibration import Rates, calibrate, fold_passes, known_rates
-from unseen.studies.results import COLUMNS, TidyFile, tidy_row
+from unseen.studies.results import COLUMNS, TidyFile
 from unseen.studies.study import read_study
-from unseen.studies.sweep import (
-    StudyFold,
-    StudyNote,
-    Tally,
-    Working,
-    folds_as_they_are,
-    plan_study,
-    sweep,
-)
+from unseen.studies.sweep import StudyFold, StudyNote, Working, plan_study, rough_seconds, sweep
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
 
@@ -84,9 +73,6 @@ def test_a_fold_that_fails_is_recorded_and_the_others_go_on(tmp_path):
     ).read_text() == "no space left\nTraceback of a worker\n"
     folder.tidy(1)
     assert not (folder.path / "folds/01/failure.txt").exists()
-    tally = Tally(3)
-    [tally.count(each) for each in folds]
-    assert (tally.done, len(tally.failed)) == (1, 2)
 
 
 @pytest.mark.parametrize(("times", "ends"), [(4, True), (5, False)])
@@ -152,7 +138,8 @@ def test_results_are_a_tidy_file(tmp_path):
     engine = FakeEngine({(0, 2): (UnseenError('a "fault", with signs\nin it'), 9)})
     file = TidyFile(tmp_path / "a/mine.csv")
     for fold in swept(plan, engine)[0]:
-        file.add(tidy_row(fold))
+        file.add(fold)
+    file.write()
     rows = [*csv.DictReader(file.path.read_text().splitlines())]
     assert tuple(rows[0]) == COLUMNS
     assert len(rows) == 4
@@ -165,91 +152,78 @@ def test_results_are_a_tidy_file(tmp_path):
     assert {row["error"] for row in rows} == {"", 'a "fault", with signs\\nin it'}
 
 
-def test_sweeps_of_one_study_at_once_leave_one_row_a_fold(tmp_path):
+def test_a_full_disk_is_no_loss_once_there_is_room(tmp_path, monkeypatch):
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
-    (folder,) = plan.runs
-    tallies = [Tally(3), Tally(3)]
-
-    def rows():
-        text = (tmp_path / "mine.csv").read_text().splitlines()
-        return [(row["fold"], row["state"]) for row in csv.DictReader(text)]
-
-    def end(file, tally):
-        file.settle(map(tidy_row, folds_as_they_are(plan, tally)))
-
-    first, second = (TidyFile(tmp_path / "mine.csv") for _ in range(2))
-    for file, fold in ((first, 1), (second, 2), (first, 2)):
-        file.add(tidy_row(StudyFold(folder, plan.runs[folder], fold, made_up_result(fold))))
-    assert rows() == [("1", "done"), ("2", "done")]
-    made_up_run(tmp_path / "runs", plan.runs[folder].experiment, folds=[1, 2])
-    end(second, tallies[1])  # whose rows the first one knows as well
-    assert rows() == [("1", "done"), ("2", "done")]
-    end(first, tallies[0])
-    assert rows() == [("1", "done"), ("2", "done"), ("3", "elsewhere")]
-    first.close()
-    tallies[1].count(StudyFold(folder, plan.runs[folder], 3, None, "no space left"))
-    end(second, tallies[1])
-    assert rows() == [("1", "done"), ("2", "done"), ("3", "failed")]
-    second.close()
-
-
-def test_a_full_disk_cuts_no_line_and_the_file_is_whole_at_the_end(tmp_path, monkeypatch):
-    plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
-    folds, write = swept(plan, FakeEngine())[0], os.write
+    monkeypatch.setattr("unseen.studies.results.SECONDS_BETWEEN_WRITES", 0)
     file = TidyFile(tmp_path / "mine.csv")
-    file.add(tidy_row(folds[0]))
-    whole = file.path.read_bytes()
-    with monkeypatch.context() as patched:
-        patched.setattr("os.write", lambda descriptor, line: write(descriptor, line[:7]))
-        file.add(tidy_row(folds[1]))
-    assert file.path.read_bytes() == whole
-    assert not file.is_whole
-    file.settle(map(tidy_row, folds))
-    assert len(file.path.read_bytes().splitlines()) == 4
-    file.close()
+    for fold in swept(plan, FakeEngine())[0]:
+        with monkeypatch.context() as patched:
+            if fold.fold == 3:
+                patched.setattr("unseen.studies.results.write_whole", refuse)
+            file.add(fold)
+        assert len(file.path.read_text().splitlines()) == 1 + min(2, fold.fold)
+    file.write()
+    assert len(file.path.read_text().splitlines()) == 4
+
+
+def refuse(path, *content):
+    raise UnseenError(f"cannot write {path}: no space left on device")
 
 
 def test_parquet_has_the_types_of_the_settings_and_keeps_nan(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    row = {"run": "a", "rounded": float("nan"), "operation": "1", "learning_rate": 1, "fold": 1}
-    table = parquet.read_table(TidyFile(tmp_path / "mine.csv", [row]).as_parquet())
+    plan = planned(tmp_path, SMALL + "folds = 1\noperation = '1 + a'\nlearning-rate = 1\n")
+    file, (fold,) = TidyFile(tmp_path / "mine.csv"), swept(plan, FakeEngine())[0]
+    fold.result.measures["rounded"] = math.nan
+    file.add(fold)
+    file.write()
+    table = parquet.read_table(file.as_parquet())
     (read,) = table.to_pylist()
     assert math.isnan(read["rounded"])
-    assert read | {"rounded": 0} == dict.fromkeys(COLUMNS) | row | {"rounded": 0}
+    assert (read["test_mse"], read["learning_rate"], read["samples"]) == (0.5, 1.0, 5)
     kinds = {name: str(table.schema.field(name).type) for name in ("error", "unseen", "operation")}
     assert kinds == {"error": "string", "unseen": "int64", "operation": "string"}
 
 
-def test_seconds_are_told_from_folds_that_are_done(tmp_path):
-    plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
-    rates = known_rates(plan)
-    assert rates.seconds(plan.missing[0]) == 0
-    rates.learn(plan.missing[0].experiment, 1, 10.0)
-    assert rates.seconds(plan.missing[0]) == pytest.approx(10)
-    assert not [*calibrate(plan, FakeEngine(), rates)]
-    twice = fast().vary(samples=10, test_samples=5)
-    assert 1 < fold_passes(twice, 1) / fold_passes(plan.missing[0].experiment, 1) < 2
+def test_the_time_left_is_in_proportion_to_the_presets_or_to_folds_that_are_done(tmp_path):
+    plan = planned(tmp_path, "[vary]\npreset = ['fast', 'paper', 'mean']\nfolds = ['1-2']\n")
+    assert plan.seconds_left() == pytest.approx(2 * (9 + 16_500 + 1))
+    text = "[settings]\nfolds = 1\ntest-samples = 100\n[vary]\nunseen = [10, 90]\nepochs = [1, 2]\n"
+    runs = [rough_seconds(run.experiment) for run in planned(tmp_path, text).study.runs]
+    assert runs[0] < runs[1] < 2 * runs[0]
+    assert runs[2] < runs[3] < runs[1]
+    made_up_run(tmp_path / "runs", fast().vary(samples=5, test_samples=5), folds=[1, 2])
+    plan = planned(
+        tmp_path, SMALL + "folds = '1-10'\n[vary]\nsamples = [5, 15]\ntest-samples = [5]\n"
+    )
+    taken = sum(each.seconds for done in plan.done.values() for each in done.values())
+    ratio = plan.seconds_left() / taken
+    assert 8 / 2 + 10 / 2 < ratio < 8 / 2 + 3 * 10 / 2
 
 
-def test_the_time_left_follows_from_the_folds_of_this_sweep_too(tmp_path):
-    plan = planned(tmp_path, SMALL + "folds = '1-4'\n")
-    engine, file = FakeEngine(), io.StringIO()
-    display = StudyDisplay(plan, known_rates(plan), engine, Console(file=file, width=60))
-    assert display.headline() == "0 of 4 folds done"
-    for job in plan.missing[:2]:
-        fold = StudyFold(job.folder, plan.runs[job.folder], job.fold, made_up_result(job.fold))
-        display.count(replace(fold, result=fold.result.model_copy(update={"seconds": 100.0})))
-    assert display.headline() == "2 of 4 folds done; 50 seconds left"  # 200 with four slots
-    engine.slots = 1
-    assert display.headline() == "2 of 4 folds done; 3 minutes left"
-    assert "waiting for the first epoch" in str(display.table(Working((), 0)).renderables[0])
+def test_a_terminal_shows_the_folds_under_way_and_a_line_for_each_that_ended(tmp_path):
+    plan = planned(tmp_path, SMALL + "folds = '1-4'\n[vary]\nseed = [0, 1]\n")
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    display = StudyDisplay(plan, console)
 
+    def events():
+        for job in plan.missing[:2]:
+            fold = StudyFold(job.folder, plan.runs[job.folder], job.fold, made_up_result(job.fold))
+            yield fold
+        job = plan.missing[2]
+        (job.folder.path / "folds/03").mkdir(parents=True)
+        job.folder.save_progress(3, 0, 0.25, 1.0, 2)
+        yield Working((job, plan.missing[3]), 0)
+        display.bars.refresh()
+        yield StudyFold(job.folder, plan.runs[job.folder], 3, None, "no space left")
+        yield Working((), 0)
 
-def test_baselines_are_not_tried(tmp_path):
-    plan = planned(tmp_path, 'preset = "mean"\n')
-    rates = Rates()
-    assert not [*calibrate(plan, FakeEngine(), rates)]
-    assert rates.seconds(plan.missing[0]) == pytest.approx(1)
+    assert len([*display.follow(events())]) == 3
+    shown = console.file.getvalue()
+    assert "2 of 8: fast fold 2: 50.00 % right, 1.0 s" in shown
+    assert "start 2, 0.2 of 1 epoch" in shown
+    assert "3 of 8: fast fold 3 failed: no space left" in shown
+    assert {*display.bars.named} == {"all folds"}
 
 
 def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
@@ -262,7 +236,7 @@ def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
     file, before, count = TidyFile(tmp_path / "mine.csv"), 0, 0
     for event in sweep(plan, FakeEngine()):
         if isinstance(event, StudyFold):
-            file.add(tidy_row(event))
+            file.add(event)
             count += 1
             before = before or (psutil.Process().memory_info().rss if count == 2_000 else 0)
     assert count == 10_000

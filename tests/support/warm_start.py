@@ -23,7 +23,7 @@ from typing import IO
 from unittest import mock
 
 IMPORTED = ["cli", "commands.run", "commands.show", "commands.report", "commands.compare"]
-IMPORTED += ["commands.runs", "runs.worker", "training.loop", "analysis.probing"]
+IMPORTED += ["commands.runs", "runs.worker", "training.loop", "analysis.layers"]
 IMPORTED += ["report.report", "report.progress", "report.leakage_text"]
 NOT_COMPARED = {"PYTEST_CURRENT_TEST"}  # of the environment
 

@@ -3,8 +3,6 @@
 Each fold is fitted alone: every fold has another network, and a joint fit would mix them.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,55 +11,36 @@ from unseen.problem.identifiability import Digits, Floats, Mask, span_of
 Means = NDArray[np.floating]  # (n,): the mean prediction for each combination
 
 
-@dataclass(frozen=True)
-class DigitValues:
-    """What each digit is worth in each place, in units of the answer.
+def fit_values(digits: Digits, means: Means) -> dict[tuple[int, int], float]:
+    """By place and digit, what it is worth in the mean answers to these seen combinations.
 
-    The smallest digit seen in a place, most often 0, is worth 0 there; `zeros` names it. So if a
-    network adds, digit d is worth d; if it subtracts, d is worth -d on the right; and a shift of
-    all answers changes no value. A value that the seen combinations do not determine is NaN.
+    The smallest digit seen in a place, most often 0, is worth 0 there. So if a network adds, digit
+    d is worth d; if it subtracts, d is worth -d on the right; and a shift of all answers changes no
+    value. A value that the seen combinations do not determine is NaN.
     """
-
-    values: dict[tuple[int, int], float]  # (place, digit)
-    zeros: tuple[int, ...]  # by place, the digit that is worth 0
-
-
-@dataclass(frozen=True)
-class Additivity:
-    """How well the values of digits, fitted on seen combinations, add up on unseen ones.
-
-    The score is Lin's (1989) concordance of answers and sums: 1 - their mean squared difference /
-    what it would be if they were paired at random. It is 1 if every answer is its sum, and 0 for a
-    memory that gives every unseen combination the same answer.
-    """
-
-    score: float
-    gap: float  # root mean squared difference between the network's answers and the sums
-
-
-def fit_values(digits: Digits, means: Means) -> DigitValues:
-    """Fit the values of digits to the mean answers to these seen combinations."""
     span = span_of(digits)
     with np.errstate(all="ignore"):
         columns = span.least_squares(digits, means)
         values = np.where(span.determines_values(), columns - columns[span.smallest], np.nan)
     names = [(place, int(digit)) for place, level in enumerate(span.levels) for digit in level]
-    zeros = tuple(int(level[0]) for level in span.levels)
-    return DigitValues(dict(zip(names, values.tolist(), strict=True)), zeros)
+    return dict(zip(names, values.tolist(), strict=True))
 
 
-def additivity(digits: Digits, means: Means, seen: Mask) -> Additivity:
-    """Fit the values on seen combinations, and measure how well they add up on unseen ones.
+def additivity(digits: Digits, means: Means, seen: Mask) -> tuple[float, float]:
+    """How well the values of digits, fitted on seen combinations, add up on unseen ones.
 
-    A fit over all combinations would give a network that memorised correct sums a high score.
-    Combinations whose sum the seen ones do not determine are left out.
+    The score is Lin's (1989) concordance of answers and sums: 1 - their mean squared difference /
+    what it would be if they were paired at random. It is 1 if every answer is its sum, and 0 for a
+    memory that gives every unseen combination the same answer. (A fit over all combinations would
+    give a network that memorised correct sums a high score.) The gap is the root mean squared
+    difference. Combinations whose sum the seen ones do not determine are left out.
     """
     span = span_of(digits[seen])
     settled = span.determines(digits[~seen])
     with np.errstate(all="ignore"):  # a network that diverged has NaN here
         sums = span.sums(digits[~seen][settled], span.least_squares(digits[seen], means[seen]))
-        said = means[~seen][settled].astype(np.float64)
-        return Additivity(_concordance(said, sums), gap=_mean((said - sums) ** 2) ** 0.5)
+        answered = means[~seen][settled].astype(np.float64)
+        return _concordance(answered, sums), _mean((answered - sums) ** 2) ** 0.5
 
 
 def mirror_gap(digits: Digits, means: Means) -> float | None:
@@ -98,13 +77,13 @@ def shared_errors(digits: Digits, means: Means, answers: NDArray[np.number], see
         return np.where(span.determines(digits), expected, _mean(errors[seen]))
 
 
-def _concordance(said: Floats, sums: Floats) -> float:
+def _concordance(answered: Floats, sums: Floats) -> float:
     """Lin's concordance; NaN if neither answers nor sums vary."""
-    if len(said) < 2:
+    if len(answered) < 2:
         return float("nan")
-    at_random = float(said.var() + sums.var() + (said.mean() - sums.mean()) ** 2)
-    rounding = 1e-18 * _mean(said**2)
-    return float("nan") if at_random <= rounding else 1 - _mean((said - sums) ** 2) / at_random
+    at_random = float(answered.var() + sums.var() + (answered.mean() - sums.mean()) ** 2)
+    rounding = 1e-18 * _mean(answered**2)
+    return float("nan") if at_random <= rounding else 1 - _mean((answered - sums) ** 2) / at_random
 
 
 def _mean(values: Floats) -> float:

@@ -14,7 +14,7 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Example:
-    """A test sample of an unseen combination, and what the network said."""
+    """A test sample of an unseen combination, and what the network answered."""
 
     combination: tuple[int, ...]
     picture: NDArray[np.uint8]  # (height, width)

@@ -5,13 +5,26 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from unseen.analysis.deep import DEEP_FILE, DeepFold, deep_of
+from unseen.analysis.error_parts import ErrorParts
 from unseen.problem.task import Task, make_task
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldArrays, FoldResult
 from unseen.runs.measuring import Measurement
 from unseen.runs.run_folder import RunFolder
+
+DEEP_FILE = "deep.json"
+
+
+class DeepFold(BaseModel):
+    """A fold's layers analysed: errors from many images, and digits read from each layer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+    images: int  # in each place
+    by_row: dict[int, ErrorParts]  # of the table of all combinations
+    probes: dict[str, tuple[float, ...]]  # layer -> by place, the share read right
 
 
 @dataclass(frozen=True)
@@ -58,3 +71,15 @@ def load_run_data(
         deep = deep_of(folder.derived(result.fold, DEEP_FILE), task, result.fold)
         folds.append(FoldData(result, arrays, seen, measurements, deep))
     return RunData(folder, experiment, task, tuple(folds))
+
+
+def deep_of(kept: bytes | None, task: Task, fold: int) -> DeepFold | None:
+    """The analysis that was kept of a fold; None if there is none, or it is of another fold."""
+    try:
+        deep = DeepFold.model_validate_json(kept or b"")
+    except ValidationError:
+        return None
+    unseen, places = {*task.unseen(fold).tolist()}, task.combinations.digits.shape[1]
+    parts = [*(each.misread for each in deep.by_row.values()), *deep.probes.values()]
+    is_of_fold = deep.by_row and deep.by_row.keys() <= unseen and deep.images >= 2
+    return deep if is_of_fold and all(len(each) == places for each in parts) else None

@@ -19,7 +19,7 @@ Answered = tuple[NDArray[np.float64], NDArray[np.bool_]]  # a fold's mean answer
 
 @dataclass(frozen=True)
 class Structure:
-    """Does it add, or does it remember? Means over folds, with their spread.
+    """How answers are made of digits: means over folds, with their spread.
 
     `true_values` and `true_additivity` are the same fit to the true answers: each digit itself and
     1 for sums, something else for operations that are not a sum of values.
@@ -48,7 +48,7 @@ def structure_of(data: RunData) -> Structure | None:
     folds = [(means, seen) for means, seen in answered if means is not None]
     if not folds or len(folds) < len(answered) or len(digits) > MOST_COMBINATIONS:
         return None
-    true_values = fit_values(digits, answers).values
+    true_values = fit_values(digits, answers)
     fitted = [additivity(digits, means, seen) for means, seen in folds]
     exact = [additivity(digits, answers, seen) for _, seen in folds]
     errors = [mean_errors(means, answers, seen) for means, seen in folds]
@@ -57,9 +57,9 @@ def structure_of(data: RunData) -> Structure | None:
     return Structure(
         values=_mean_values(folds, digits, true_values),
         true_values=true_values,
-        true_additivity=_spread([each.score for each in exact]).mean,
-        additivity=_spread([each.score for each in fitted]),
-        additivity_gap=_spread([each.gap for each in fitted]),
+        true_additivity=_spread([score for score, _ in exact]).mean,
+        additivity=_spread([score for score, _ in fitted]),
+        additivity_gap=_spread([gap for _, gap in fitted]),
         seen_mean_error=_spread([seen for seen, _ in errors]),
         unseen_mean_error=_spread([unseen for _, unseen in errors]),
         mirror_gap=_spread([gap for gap in mirrored if gap is not None]) if has_mirrors else None,
@@ -72,9 +72,9 @@ def _mean_values(
     """The values of digits over folds; those of a fold without 0 start at its smallest digit."""
     by_digit: dict[PlaceDigit, list[float]] = {}
     for means, seen in folds:
-        fit = fit_values(digits[seen], means[seen])
-        for (place, digit), value in fit.values.items():
-            start = true_values[place, fit.zeros[place]]
+        smallest = digits[seen].min(axis=0).tolist()
+        for (place, digit), value in fit_values(digits[seen], means[seen]).items():
+            start = true_values[place, smallest[place]]
             by_digit.setdefault((place, digit), []).append(start + value)
     return {name: _spread(values) for name, values in sorted(by_digit.items())}
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from pydantic_core import to_jsonable_python
 
-from unseen.analysis.deep import MeanProbe, mean_probes
 from unseen.analysis.error_parts import (
     ErrorParts,
     mean_error_parts,
@@ -15,6 +14,7 @@ from unseen.analysis.error_parts import (
     place_names,
 )
 from unseen.analysis.intervals import Interval
+from unseen.analysis.layers import MeanProbe, mean_probes
 from unseen.analysis.references import Question, Reference, question, references
 from unseen.analysis.run_data import RunData
 from unseen.analysis.scores import (

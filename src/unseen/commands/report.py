@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from unseen.analysis.probing import look_into
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import RunSettings, given
@@ -50,9 +49,9 @@ def report(
     reported = load(run, runs_dir, **named)
     warn_of_damages(reported)
     if deep:
-        for fold in look_into(reported.data, model):
+        for fold in analyse_layers(reported.data, model):
             if stderr_console.is_terminal:
-                say(f"looking into fold {fold}")
+                say(f"analysing the layers of fold {fold}")
         reported = Run(reported.folder)
     if figures is not None:
         from unseen.report.figures import save_figures

@@ -1,21 +1,27 @@
 """`unseen sweep`: a study of many runs."""
 
 import signal
+from collections import Counter
+from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from unseen.api import Run
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import WHOLE
 from unseen.commands.run import stop_as_interrupted
-
-if TYPE_CHECKING:
-    from unseen.report.study_progress import StudyDisplay
-    from unseen.report.tensorboard import TensorBoardCurves
-    from unseen.runs.engine import Engine
-    from unseen.studies.results import TidyFile
-    from unseen.studies.sweep import Plan, Tally
+from unseen.errors import SettingError, UnseenError
+from unseen.report.study_progress import StudyDisplay, format_duration, plan_table
+from unseen.report.tensorboard import TensorBoardCurves
+from unseen.report.words import format_count
+from unseen.runs.engine import Engine, LocalProcesses, available_cores
+from unseen.studies.results import TidyFile
+from unseen.studies.study import find_study
+from unseen.studies.sweep import Plan, StudyEvent, StudyFold, check_plan, plan_study
+from unseen.studies.sweep import sweep as sweep_events
 
 
 def sweep(
@@ -59,34 +65,23 @@ def sweep(
     runs_dir: RunsDir = Path("runs"),
     quiet: Annotated[bool, Parameter(negative="", help="Show no progress")] = False,
 ) -> int:
-    # not above: help needs none of it
-    from unseen.errors import UnseenError
-    from unseen.report.study_progress import StudyDisplay
-    from unseen.studies.calibration import known_rates
-    from unseen.studies.study import find_study
-    from unseen.studies.sweep import check_plan, plan_study
-
     _check(engine, address, jobs, output)
     plan = plan_study(find_study(study), runs_dir)
     if dry_run:
-        _foretell(plan, jobs)
+        _print_plan(plan, jobs or _folds_at_once(plan))
         return 0
-    curves = None
-    if tensorboard:
-        from unseen.report.tensorboard import TensorBoardCurves
-
-        curves = TensorBoardCurves()
-    path = output or runs_dir / f"{plan.study.name}.csv"
+    curves = TensorBoardCurves() if tensorboard else None
+    file = TidyFile(output or runs_dir / f"{plan.study.name}.csv")
     signal.signal(signal.SIGTERM, stop_as_interrupted)
-    workers = (
-        _local(plan, jobs)
-        if engine == "local"
-        else _dask(runs_dir, address, jobs, allow_versions=allow_versions)
-    )
+    if engine == "dask":
+        workers = _dask(runs_dir, address, jobs, allow_versions=allow_versions)
+    else:
+        symbols = next(iter(plan.runs.values())).experiment.problem.symbols
+        workers = LocalProcesses(jobs or _folds_at_once(plan), symbols)
     try:
         check_plan(plan, workers)
-        display = StudyDisplay(plan, known_rates(plan), workers, stderr_console, quiet=quiet)
-        file = _write_results(plan, workers, display, path, curves)
+        display = StudyDisplay(plan, stderr_console, quiet=quiet)
+        without_result = _run(display, sweep_events(plan, workers), file, curves)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         workers.shutdown(wait=False)
@@ -96,21 +91,21 @@ def sweep(
         workers.shutdown(wait=False)
         raise
     workers.shutdown()
-    failed, has_failed = _failures(display.tally), bool(display.tally.failed)
+    lines = _lines_about(without_result)
+    has_failed = any(fold.error for fold in without_result)
     try:
-        emit(f"Results: {_settle_results(plan, display.tally, file)}")
+        file.write()
+        emit(f"Results: {file.as_parquet() or file.path}")
         if report:
-            emit(f"Report: {_report(plan, path.with_suffix('.html'), failed)}")
+            emit(f"Report: {_report(plan, file.path.with_suffix('.html'), lines)}")
     except UnseenError as error:  # a disk that is full may be why folds failed: say that as well
-        failed, has_failed = [*failed, str(error)], True
-    for line in failed:
+        lines, has_failed = [*lines, str(error)], True
+    for line in lines:
         say(line)
     return int(has_failed)
 
 
 def _check(engine: str, address: str | None, jobs: int | None, output: Path | None) -> None:
-    from unseen.errors import SettingError
-
     if address is not None and engine != "dask":
         raise SettingError("address", address, "is for a Dask scheduler; add --engine dask")
     if address is not None and jobs is not None:
@@ -123,53 +118,19 @@ def _check(engine: str, address: str | None, jobs: int | None, output: Path | No
         raise SettingError("output", output, "must be a .csv file")
 
 
-def _write_results(
-    plan: "Plan",
-    workers: "Engine",
-    display: "StudyDisplay",
-    path: Path,
-    curves: "TensorBoardCurves | None",
-) -> "TidyFile":
-    """Run the study, and write a row for each fold as it ends."""
-    from unseen.studies.results import TidyFile, tidy_row
-    from unseen.studies.sweep import sweep as sweep_events
-
-    file, before = None, []
-    for fold in display.follow(sweep_events(plan, workers)):
-        if curves is not None and fold.result is not None:
-            curves.write(fold.folder, fold.run.experiment, fold.fold)
-        if fold.was_done:
-            before.append(tidy_row(fold))
-            continue
-        file = file or TidyFile(path, before)
-        file.add(tidy_row(fold))
-    return file or TidyFile(path, before)
+def _print_plan(plan: Plan, at_once: int) -> None:
+    emit(plan_table(plan))
+    if plan.missing:
+        seconds = format_duration(plan.seconds_left() / at_once)
+        emit(f"Roughly {seconds} on this machine, {format_count(at_once, 'fold')} at a time.")
 
 
-def _settle_results(plan: "Plan", tally: "Tally", file: "TidyFile") -> Path:
-    """Bring the results to their end, and say where they are."""
-    from unseen.studies.results import tidy_row
-    from unseen.studies.sweep import folds_as_they_are
-
-    if tally.left or not file.is_whole:  # swept by others too, or a disk was full
-        file.settle(map(tidy_row, folds_as_they_are(plan, tally)))
-    file.close()
-    return file.as_parquet() or file.path
+def _folds_at_once(plan: Plan) -> int:
+    """How many folds have the cores of this machine to themselves."""
+    return max(1, available_cores() // max(run.experiment.threads for run in plan.runs.values()))
 
 
-def _local(plan: "Plan", jobs: int | None) -> "Engine":
-    from unseen.runs.engine import LocalProcesses, available_cores
-
-    runs = [*plan.runs.values()]
-    threads = max(run.experiment.threads for run in runs)
-    jobs = jobs or max(1, available_cores() // threads)
-    return LocalProcesses(jobs, runs[0].experiment.problem.symbols)
-
-
-def _dask(
-    runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
-) -> "Engine":
-    from unseen.report.words import format_count
+def _dask(runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool) -> Engine:
     from unseen.runs.dask_engine import DaskWorkers
 
     workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
@@ -181,55 +142,46 @@ def _dask(
     return workers
 
 
-def _foretell(plan: "Plan", jobs: int | None) -> None:
-    """Say what a study would run, and how long that takes on this machine."""
-    from unseen.report.study_progress import format_duration
-    from unseen.report.study_tables import plan_table
-    from unseen.report.words import format_count
-    from unseen.studies.calibration import calibrate, known_rates
-
-    emit(plan_table(plan))
-    if plan.done_count == plan.fold_count:
-        return
-    rates = known_rates(plan)
-    workers = _local(plan, jobs)
+def _run(
+    display: StudyDisplay,
+    events: Generator[StudyEvent, None, None],
+    file: TidyFile,
+    curves: TensorBoardCurves | None,
+) -> list[StudyFold]:
+    """Follow the study to its end; returns the folds that have no result."""
+    without_result = []
     try:
-        for model in calibrate(plan, workers, rates):
-            say(f"trying {model} for some seconds")
-    except BaseException:
-        workers.shutdown(wait=False)
+        for fold in display.follow(events):
+            file.add(fold)
+            if fold.result is None:
+                without_result.append(fold)
+            elif curves is not None:
+                curves.write(fold.folder, fold.run.experiment, fold.fold)
+    except KeyboardInterrupt:
+        with suppress(UnseenError):
+            file.write()
         raise
-    workers.shutdown()
-    seconds = sum(rates.seconds(job) * count for job, count in plan.first_missing())
-    at_once = format_count(workers.slots, "fold")
-    emit(f"About {format_duration(seconds / workers.slots)} on this machine, {at_once} at a time.")
+    return without_result
 
 
-def _failures(tally: "Tally") -> list[str]:
-    """What failed, and what was left to others, a line each."""
-    from unseen.report.words import format_count
-    from unseen.studies.sweep import failures
-
+def _lines_about(without_result: list[StudyFold]) -> list[str]:
+    """What failed, and what was left to other processes, a line for each kind."""
     lines = []
-    if tally.left:
-        lines.append(
-            f"run by other processes, and left to them: {format_count(tally.left, 'fold')}"
-        )
-    for error, count in failures(tally):
-        first = next(each for each in tally.failed if each.error == error)
+    failed = [fold for fold in without_result if fold.error]
+    if left := len(without_result) - len(failed):
+        lines.append(f"run by other processes, and left to them: {format_count(left, 'fold')}")
+    for error, count in Counter(fold.error for fold in failed).most_common():
+        first = next(fold for fold in failed if fold.error == error)
         more = f" and {count - 1} more" if count > 1 else ""
         lines.append(f"{first.folder.path.name} fold {first.fold}{more} failed: {error}")
-    if tally.failed:
-        whole = format_count(len(tally.failed), "fold")
-        lines.append(f"{whole} failed; the same command tries again")
+    if failed:
+        lines.append(f"{format_count(len(failed), 'fold')} failed; the same command tries again")
     return lines
 
 
-def _report(plan: "Plan", path: Path, failed: list[str]) -> Path:
+def _report(plan: Plan, path: Path, failed: list[str]) -> Path:
     """Write the page of a study, and those of its runs that have none of all their folds."""
-    from unseen.api import Run
     from unseen.report.study_report import write_study_report
-    from unseen.studies.sweep import plan_study
 
     plan = plan_study(plan.study, next(iter(plan.runs)).path.parent)
     for folder in (folder for folder in plan.runs if plan.done[folder]):

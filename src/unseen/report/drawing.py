@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from unseen.analysis.summary import Summary
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 Offset = tuple[float, float]
 
 # told apart by colour-blind readers too (Okabe and Ito); the page has others at night
@@ -61,8 +61,7 @@ class Drawing:
     """A figure of a run: all that the page, the files and the exports need to show it."""
 
     title: str
-    draw: Callable[[Summary], Figure | str]  # or why it cannot be drawn
-    caption: Callable[[Summary], str]  # what to see in it, if it is drawn
+    draw: Callable[[Summary], tuple[Figure | None, str]]  # its caption, or why there is none
     headings: tuple[str, ...] = ()  # of a table under it
     rows: Callable[[Summary], list[tuple[str, ...]]] = lambda summary: []
 
@@ -71,23 +70,23 @@ def in_our_style() -> AbstractContextManager[None]:
     return rc_context(STYLE)
 
 
-def axes(height: float = 3.2) -> tuple[Figure, Axes]:
+def new_figure(height: float = 3.2) -> tuple[Figure, Axes]:
     """One pair of axes, as wide as a column of the page."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots()
 
 
-def label(place: Axes, text: str, at: tuple[float, float], offset: Offset, **style: Any) -> None:
+def label(axes: Axes, text: str, at: tuple[float, float], offset: Offset, **style: Any) -> None:
     """A text beside a point; `offset` is in printer's points."""
-    place.annotate(text, at, xytext=offset, textcoords="offset points", color=INK, **style)
+    axes.annotate(text, at, xytext=offset, textcoords="offset points", color=INK, **style)
 
 
-def scale_by_factors(place: Axes) -> None:
+def scale_by_factors(axes: Axes) -> None:
     """A logarithmic scale upwards, with few marks and in plain numbers."""
-    place.set_yscale("log")
-    place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    place.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    place.yaxis.set_minor_locator(NullLocator())
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def share_colours(share: float) -> tuple[str, str]:
@@ -97,9 +96,9 @@ def share_colours(share: float) -> tuple[str, str]:
     return to_hex(colour), "#000000" if light > 0.5 else "#ffffff"
 
 
-def thinned(things: Sequence[Thing]) -> list[Thing]:
+def thinned(items: Sequence[Item]) -> list[Item]:
     """At most some hundreds, evenly taken."""
-    return list(things[:: math.ceil(len(things) / MOST_DOTS)])
+    return list(items[:: math.ceil(len(items) / MOST_DOTS)])
 
 
 def embedded_svg(name: str, title: str, figure: Figure) -> str:

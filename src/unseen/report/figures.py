@@ -12,10 +12,9 @@ from unseen.report.result_figures import RESULT_FIGURES
 def page_figure(name: str, summary: Summary) -> tuple[str, str]:
     """A figure's SVG and its caption; no SVG, and the reason, if it cannot be drawn."""
     with in_our_style():
-        figure = FIGURES[name].draw(summary)
-        if isinstance(figure, str):
-            return "", figure
-        return embedded_svg(name, FIGURES[name].title, figure), FIGURES[name].caption(summary)
+        figure, text = FIGURES[name].draw(summary)
+        svg = "" if figure is None else embedded_svg(name, FIGURES[name].title, figure)
+        return svg, text
 
 
 def save_figures(summary: Summary, folder: Path) -> list[Path]:
@@ -24,8 +23,8 @@ def save_figures(summary: Summary, folder: Path) -> list[Path]:
     written = []
     with in_our_style():
         for name, drawing in FIGURES.items():
-            figure = drawing.draw(summary)
-            if isinstance(figure, str):
+            figure, _ = drawing.draw(summary)
+            if figure is None:
                 continue
             for ending in ("svg", "pdf"):
                 written.append(folder / f"{name}.{ending}")

@@ -1,5 +1,6 @@
 """All combinations as grids of rows and columns, however many symbols they have."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -37,37 +38,35 @@ class Slice:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grids side by side, the names of their axes, and a note if a cell is several combinations."""
+    """Grids side by side, what their axes are, and a note if a cell is several combinations."""
 
     slices: tuple[Slice, ...]
-    row_place: str
-    column_place: str
+    row_label: str
+    column_label: str
     note: str
 
 
 def grid_of(summary: Summary) -> Grid:
     """One grid for pairs; for longer combinations, one for each first symbol or for each sign.
 
-    With four symbols or more, a cell is the mean over all of them in the places between.
+    With four symbols or more, a cell is the mean over all of them in the positions between.
     """
     problem = summary.experiment.problem
-    words = symbol_words(problem.symbols)
+    words, labels = symbol_words(problem.symbols), place_names(problem)
     axes = top, row, column = _axes(summary)
     grids, rows, columns = (
-        (None,) if place is None else summary.places[place] for place in (top, row, column)
+        (None,) if axis is None else summary.places[axis] for axis in (top, row, column)
     )
-    found: dict[tuple[int | None, ...], list[Score]] = {}
+    found: defaultdict[tuple[int | None, ...], list[Score]] = defaultdict(list)
     for score in summary.scores:
-        key = tuple(None if at is None else score.combination[at] for at in axes)
-        found.setdefault(key, []).append(score)
+        found[tuple(None if at is None else score.combination[at] for at in axes)].append(score)
 
     def cell(*key: int | None) -> Cell:
         known = dict(zip(axes, key, strict=True))
-        name = format_combination([known.get(at) for at in range(len(summary.places))], words)
-        return _cell(name, found.get(key, ()), summary)
+        name = format_combination([known.get(at) for at in range(len(labels))], words)
+        return _cell(name, found[key], summary)
 
-    names = place_names(problem)
-    between = [name for at, name in enumerate(names) if at not in axes]
+    between = ", ".join(label for at, label in enumerate(labels) if at not in axes)
     return Grid(
         slices=tuple(
             Slice(
@@ -78,16 +77,14 @@ def grid_of(summary: Summary) -> Grid:
             )
             for value in grids
         ),
-        row_place="" if row is None else names[row],
-        column_place=names[column],
-        note=f"Each cell is the mean over all {words.many} in {', '.join(between)}."
-        if between
-        else "",
+        row_label="" if row is None else labels[row],
+        column_label=labels[column],
+        note=f"Each cell is the mean over all {words.many} in {between}." if between else "",
     )
 
 
 def _axes(summary: Summary) -> tuple[int | None, int | None, int]:
-    """The places that make the grids, their rows and their columns."""
+    """The positions that make the grids, their rows and their columns."""
     count = len(summary.places)
     if count < 3:
         return None, (0 if count == 2 else None), count - 1
@@ -105,24 +102,19 @@ def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
     right, mse = f"{format_percent(rounded)} right", f"MSE {format_decimal(error, 3)}"
     if len({score.row for score in scores}) > 1:
         return Cell(rounded, f"{name}: {right} over {len(scores)} combinations, {mse}")
-    mean = fmean(score.mean for score in scores)
+    mean = format_decimal(fmean(score.mean for score in scores))
     folds = ", ".join(str(fold) for fold in sorted({score.fold for score in scores}))
-    return Cell(
-        rounded,
+    details = (
         f"{name} = {format_decimal(scores[0].answer, 0)}: {right}, "
-        f"mean answer {format_decimal(mean)}, {mse}, unseen in fold {folds}"
-        + _made_of(scores, summary),
+        f"mean answer {mean}, {mse}, unseen in fold {folds}"
     )
-
-
-def _made_of(scores: Sequence[Score], summary: Summary) -> str:
-    """The parts of a combination's error, the mean where it was unseen in several folds."""
-    known = [score.error_parts for score in scores if score.error_parts is not None]
-    if not known or summary.unsplit:
-        return ""
-    named = parts_by_place(summary.experiment.problem, mean_error_parts(known))
-    said = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
-    return f"; its error, on {summary.images_per_place} images in each place: {said}"
+    split = [score.error_parts for score in scores if score.error_parts is not None]
+    if split and not summary.unsplit:
+        named = parts_by_place(summary.experiment.problem, mean_error_parts(split))
+        parts = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
+        images = summary.images_per_place
+        details += f"; its error, on {images} images in each place: {parts}"
+    return Cell(rounded, details)
 
 
 def _title(value: int | None, words: SymbolWords) -> str:

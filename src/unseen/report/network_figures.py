@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from unseen.analysis.error_parts import place_names
+from unseen.analysis.structure import Structure
 from unseen.analysis.summary import Summary
 from unseen.networks.own_files import is_own
 from unseen.report.drawing import (
@@ -21,7 +22,7 @@ from unseen.report.drawing import (
     SERIES,
     WIDTH,
     Drawing,
-    axes,
+    new_figure,
     scale_by_factors,
     thinned,
 )
@@ -36,44 +37,47 @@ MOST_DIGITS_ON_A_LINE = 20
 ROOM_FOR_A_DIGIT = 0.025  # of a number line's width
 
 
-def number_line(summary: Summary) -> Figure | str:
+def number_line(summary: Summary) -> tuple[Figure | None, str]:
     """What each symbol is worth in each place, below what it should be worth."""
     structure = summary.structure
     if structure is None:
-        return NOT_RECORDED
+        return None, NOT_RECORDED
     if not math.isfinite(structure.additivity.mean):
         one = symbol_words(summary.experiment.problem.symbols).one
-        return f"Seen combinations do not determine what each {one} is worth, or it is not finite."
+        return (
+            None,
+            f"Seen combinations do not determine what each {one} is worth, or it is not finite.",
+        )
     names = place_names(summary.experiment.problem)
     places = [at for at, name in enumerate(names) if name != "sign"]
     if any(len(summary.places[at]) > MOST_DIGITS_ON_A_LINE for at in places):
-        return f"There are more than {MOST_DIGITS_ON_A_LINE} symbols, too many for a line."
-    figure, place = axes(0.9 + 0.62 * 2 * len(places))
+        return None, f"There are more than {MOST_DIGITS_ON_A_LINE} symbols, too many for a line."
+    figure, axes = new_figure(0.9 + 0.62 * 2 * len(places))
     for line, at in enumerate(places):
         top, bottom, colour = -2 * line, -2 * line - 1, SERIES[line % 4]
-        place.axhline(top, color=FAINT, linewidth=0.8)
-        place.axhline(bottom, color=colour, linewidth=0.8)
+        axes.axhline(top, color=FAINT, linewidth=0.8)
+        axes.axhline(bottom, color=colour, linewidth=0.8)
         for digit in summary.places[at]:
             true, given = structure.true_values[at, digit], structure.values.get((at, digit))
-            place.plot(true, top, "o", color=FAINT, markersize=3)
+            axes.plot(true, top, "o", color=FAINT, markersize=3)
             if given is None or not math.isfinite(given.mean):
                 continue
-            place.plot([true, given.mean], [top, bottom], color=FAINT, linewidth=0.7)
-            place.errorbar(
+            axes.plot([true, given.mean], [top, bottom], color=FAINT, linewidth=0.7)
+            axes.errorbar(
                 given.mean, bottom, xerr=given.deviation or 0.0, fmt="o", color=colour, markersize=4
             )
-    left, right = place.get_xlim()
+    left, right = axes.get_xlim()
     for line, at in enumerate(places):
         worths = {digit: structure.true_values[at, digit] for digit in summary.places[at]}
         for where, name in digit_labels(worths, (right - left) * ROOM_FOR_A_DIGIT):
-            place.text(where, -2 * line + 0.12, name, ha="center", va="bottom", color=INK)
+            axes.text(where, -2 * line + 0.12, name, ha="center", va="bottom", color=INK)
     labels = {-2 * line: "true" for line in range(len(places))}
     labels |= {-2 * line - 1: names[at] for line, at in enumerate(places)}
-    place.set_yticks([*labels], [*labels.values()])
-    place.set(xlabel="worth", ylim=(-2 * len(places) + 0.5, 0.6))
-    place.spines["left"].set_visible(False)
-    place.tick_params(axis="y", length=0)
-    return figure
+    axes.set_yticks([*labels], [*labels.values()])
+    axes.set(xlabel="worth", ylim=(-2 * len(places) + 0.5, 0.6))
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    return figure, number_line_text(summary, structure)
 
 
 def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, str]]:
@@ -92,11 +96,9 @@ def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, 
     return labels
 
 
-def number_line_caption(summary: Summary) -> str:
-    structure = summary.structure
-    assert structure is not None
+def number_line_text(summary: Summary, structure: Structure) -> str:
     words = symbol_words(summary.experiment.problem.symbols)
-    said = (
+    text = (
         f"The value that the networks give each {words.one} in each place, fitted on the seen "
         f"combinations of each fold; a vertical line means that a {words.one} is worth what it "
         "should be. "
@@ -105,10 +107,10 @@ def number_line_caption(summary: Summary) -> str:
         f"the true answers have {structure.true_additivity:.3f})."
     )
     if structure.mirror_gap is None:
-        return said
+        return text
     turning = "Swapping" if len(summary.places) == 2 else "Reversing"
     gap = format_spread(structure.mirror_gap)
-    return f"{said} {turning} the {words.many} moves an answer by {gap}."
+    return f"{text} {turning} the {words.many} moves an answer by {gap}."
 
 
 def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -133,74 +135,54 @@ def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
     return [*rows]
 
 
-def predictions(summary: Summary) -> Figure | str:
+def predictions(summary: Summary) -> tuple[Figure | None, str]:
     """Predictions for each answer against the answer."""
     bands = [band for band in summary.bands if math.isfinite(band.low) and math.isfinite(band.high)]
     if not bands:
-        return "The predictions are not finite."
+        return None, "The predictions are not finite."
     bands = thinned(bands)
-    figure, place = axes()
+    figure, axes = new_figure()
     ends = [min(band.answer for band in bands), max(band.answer for band in bands)]
-    place.plot(ends, ends, color=FAINT, linewidth=1, linestyle="--", label="exact")
+    axes.plot(ends, ends, color=FAINT, linewidth=1, linestyle="--", label="exact")
     for band in bands:
-        place.plot([band.answer] * 2, [band.low, band.high], color=BLUE, linewidth=3, alpha=0.35)
+        axes.plot([band.answer] * 2, [band.low, band.high], color=BLUE, linewidth=3, alpha=0.35)
     means = thinned([(score.answer, score.mean) for score in summary.scores])
-    place.plot(
+    axes.plot(
         *zip(*means, strict=True), "o", color=ORANGE, markersize=2.5, label="mean of a combination"
     )
-    place.plot([], [], color=BLUE, linewidth=3, alpha=0.35, label="9 of 10 predictions")
-    for axis in (place.xaxis, place.yaxis):
+    axes.plot([], [], color=BLUE, linewidth=3, alpha=0.35, label="9 of 10 predictions")
+    for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True))
-    place.set(xlabel="answer", ylabel="prediction")
-    place.legend(fontsize=8, ncols=3, **ABOVE)
-    return figure
-
-
-def predictions_caption(summary: Summary) -> str:
+    axes.set(xlabel="answer", ylabel="prediction")
+    axes.legend(fontsize=8, ncols=3, **ABOVE)
     many = symbol_words(summary.experiment.problem.symbols).many
-    return (
+    return figure, (
         "A blue bar holds nine of ten predictions for an answer; an orange dot is the mean of one "
         "combination. On the dashed line a prediction is exact. Long bars with dots on the line "
         f"are misread {many}; a dot off the line is a combination answered wrongly on average."
     )
 
 
-def curves(summary: Summary) -> Figure | str:
+def curves(summary: Summary) -> tuple[Figure | None, str]:
     """Accuracy and error while the folds learn: a thin line a fold, and their mean."""
     folds = [fold for fold in summary.measurements if fold]
     if not folds:
-        return "Not measured: a baseline does not learn, and --watched-samples 0 measures nothing."
+        return (
+            None,
+            "Not measured: a baseline does not learn, and --watched-samples 0 measures nothing.",
+        )
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
-    for place, name in ((upper, HEADLINE.name), (lower, "mse")):
+    for axes, name in ((upper, HEADLINE.name), (lower, "mse")):
         for which, colour in (("seen", BLUE), ("unseen", ORANGE)):
-            draw_curves(place, folds, name, which, colour)
+            draw_curves(axes, folds, name, which, colour)
     upper.set(ylabel="right by rounding, %", ylim=(0, 102))
     lower.set(xlabel="epoch", ylabel="mean squared error")
     if all((point.unseen.get("mse") or 0) > 0 for fold in folds for point in fold):
         scale_by_factors(lower)
     upper.legend(ncols=2, **ABOVE)
-    return figure
-
-
-def draw_curves(
-    place: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
-) -> None:
-    """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
-    scale = HEADLINE.scale if name == HEADLINE.name else 1
-    lines = []
-    for fold in folds:
-        known = {point.epochs: getattr(point, which).get(name) for point in fold}
-        lines.append({at: scale * value for at, value in known.items() if value is not None})
-        place.plot([*lines[-1]], [*lines[-1].values()], color=colour, linewidth=0.6, alpha=0.35)
-    common = sorted(set.intersection(*map(set, lines)))
-    means = [fmean(line[at] for line in lines) for at in common]
-    place.plot(common, means, color=colour, linewidth=2, label=which)
-
-
-def curves_caption(summary: Summary) -> str:
     things = combinations_word(summary.experiment.problem)
-    return (
+    return figure, (
         "Measured while the networks learn, with dropout off, always on the same test samples of "
         f"seen and unseen {things}: thin lines are folds, thick ones their mean. Nothing is chosen "
         "by it. Where the two part, the network remembers more than it composes; jumps of both "
@@ -208,21 +190,44 @@ def curves_caption(summary: Summary) -> str:
     )
 
 
-def probes(summary: Summary) -> Figure | str:
+def draw_curves(
+    axes: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
+) -> None:
+    """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
+    scale = 100 if name == "rounded" else 1
+    lines = []
+    for fold in folds:
+        known = {point.epochs: getattr(point, which).get(name) for point in fold}
+        lines.append({at: scale * value for at, value in known.items() if value is not None})
+        axes.plot([*lines[-1]], [*lines[-1].values()], color=colour, linewidth=0.6, alpha=0.35)
+    common = sorted(set.intersection(*map(set, lines)))
+    means = [fmean(line[at] for line in lines) for at in common]
+    axes.plot(common, means, color=colour, linewidth=2, label=which)
+
+
+def probes(summary: Summary) -> tuple[Figure | None, str]:
     """How well a linear reader of each layer tells each symbol."""
     if not summary.probes:
-        return _why_no_probes(summary)
-    figure, place = axes()
-    one = symbol_words(summary.experiment.problem.symbols).one
+        return None, _why_no_probes(summary)
+    figure, axes = new_figure()
+    words = symbol_words(summary.experiment.problem.symbols)
     layers = [probe.layer for probe in summary.probes]
+    in_last = []
     for at, name in enumerate(place_names(summary.experiment.problem)):
-        values = [100 * probe.places[at].mean for probe in summary.probes]
+        shares = [probe.places[at].mean for probe in summary.probes]
         colour = SERIES[at % 4]
-        place.plot(range(len(layers)), values, "o-", color=colour, markersize=4, label=name)
-    place.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
-    place.set(ylabel=f"{one} read right, %", ylim=(0, 104))
-    place.legend()
-    return figure
+        percent = [100 * share for share in shares]
+        axes.plot(range(len(layers)), percent, "o-", color=colour, markersize=4, label=name)
+        in_last.append(f"{name} {format_percent(shares[-1])}")
+    axes.set_xticks(range(len(layers)), layers, rotation=40, ha="right")
+    axes.set(ylabel=f"{words.one} read right, %", ylim=(0, 104))
+    axes.legend()
+    return figure, (
+        "A linear reader for each layer, trained on seen combinations in training "
+        f"{words.images} and asked for the {words.many} of unseen ones in test {words.images}. "
+        "Where it reads them best, the network has recognised them; where it no longer can, only "
+        f"the answer is left (in the last layer: {', '.join(in_last)})."
+    )
 
 
 def _why_no_probes(summary: Summary) -> str:
@@ -237,26 +242,9 @@ def _why_no_probes(summary: Summary) -> str:
     return f"Not computed; {command} does."
 
 
-def probes_caption(summary: Summary) -> str:
-    names, last = place_names(summary.experiment.problem), summary.probes[-1].places
-    words = symbol_words(summary.experiment.problem.symbols)
-    read = ", ".join(
-        f"{name} {format_percent(place.mean)}" for name, place in zip(names, last, strict=True)
-    )
-    return (
-        "A linear reader for each layer, trained on seen combinations in training "
-        f"{words.images} and asked for the {words.many} of unseen ones in test {words.images}. "
-        "Where it reads them best, the "
-        "network has recognised them; where it no longer can, only the answer is left "
-        f"(in the last layer: {read})."
-    )
-
-
 NETWORK_FIGURES = {
-    "number-line": Drawing(
-        "What is each symbol worth?", number_line, number_line_caption, rows=structure_rows
-    ),
-    "predictions": Drawing("Predictions against answers", predictions, predictions_caption),
-    "curves": Drawing("Learning, epoch by epoch", curves, curves_caption),
-    "probes": Drawing("Where are the symbols read?", probes, probes_caption),
+    "number-line": Drawing("What is each symbol worth?", number_line, rows=structure_rows),
+    "predictions": Drawing("Predictions against answers", predictions),
+    "curves": Drawing("Learning, epoch by epoch", curves),
+    "probes": Drawing("Where are the symbols read?", probes),
 }

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TextIO, TypeVar, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, track
 from rich.text import Text
 
 from unseen.report.leakage_text import format_leakage
@@ -24,7 +24,7 @@ from unseen.runs.events import (
 from unseen.streams import LossyStream
 from unseen.training.metrics import HEADLINE
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 
 
 def watch(
@@ -40,24 +40,14 @@ def watch(
     with closing(events), display.bars:
         for event in events:
             display.show(event)
-            if display.in_notebook and isinstance(event, FoldDone):
-                console.print(Text(display.format_done(event.fold)), soft_wrap=True)
             if isinstance(event, Started):
                 started(event)
-            for text, urgent in format_note(event) if isinstance(event, Note) else ():
-                if urgent or not quiet:
-                    style = "yellow" if urgent else "dim"
-                    console.print(Text(text, style=style), soft_wrap=True)
 
 
-def count_up(things: Iterable[Thing], total: int, console: Console) -> Iterator[Thing]:
-    """The same things, with a bar of how many of them there were so far, in a terminal."""
-    display = SessionDisplay(console, quiet=total < 100)
-    with display.bars:
-        for number, thing in enumerate(things, start=1):
-            if number % 100 == 0:
-                display.update("pictures", f"{number:,} of {total:,}", number, total)
-            yield thing
+def count_up(items: Iterable[Item], total: int, console: Console) -> Iterable[Item]:
+    """The same items, with a bar of how many of them there were so far, in a terminal."""
+    hidden = total < 100 or not console.is_terminal
+    return track(items, "pictures", total, console=console, transient=True, disable=hidden)
 
 
 def in_jupyter() -> bool:
@@ -66,14 +56,14 @@ def in_jupyter() -> bool:
     return kernel is not None and bool(kernel.IPKernelApp.initialized())
 
 
-class SessionDisplay:
-    """The bars of a session: one for all folds, one for each under way, one for a download."""
+class Bars(Progress):
+    """Bars by name, each with a text and the time that is left; only in a terminal."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
-        self.bars = Progress(
+        super().__init__(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
-            TextColumn("{task.fields[said]}", markup=False),
+            TextColumn("{task.fields[text]}", markup=False),
             TimeRemainingColumn(),
             TextColumn("left"),
             console=console,
@@ -81,53 +71,67 @@ class SessionDisplay:
             disable=quiet or not console.is_terminal,
             speed_estimate_period=300,
         )
+        self.named: dict[str, TaskID] = {}
+
+    def show(self, name: str, text: str, completed: float, total: float | None) -> None:
+        """Add a bar, or bring it up to date."""
+        if name not in self.named:
+            self.named[name] = self.add_task(name, text=text)
+        self.update(self.named[name], completed=completed, total=total, text=text)
+
+    def drop(self, name: str) -> None:
+        if name in self.named:
+            self.remove_task(self.named.pop(name))
+
+
+class SessionDisplay:
+    """The bars of a session: one for all folds, one for each under way, one for a download."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self.console, self.quiet = console, quiet
+        self.bars = Bars(console, quiet=quiet)
         self.in_notebook = not quiet and not console.is_terminal and in_jupyter()
         self.folds: tuple[int, ...] = ()
         self.done: set[int] = set()
         self.epochs = 1
         self.so_far: dict[int, float] = {}  # epochs of the folds under way
-        self.tasks: dict[int | str, TaskID] = {}
         self.right: dict[int, str] = {}  # unseen combinations, as last measured
 
     def show(self, event: Event) -> None:
         match event:
             case Started(folds=folds, epochs=epochs):
                 self.folds, self.epochs = folds, epochs
-                self.update_whole()
+                self.show_all_folds()
             case Downloaded(file=file, received=received, promised=promised):
-                self.update(file, f"{received / 1e6:.1f} MB", received, promised or None)
+                self.bars.show(file, f"{received / 1e6:.1f} MB", received, promised or None)
             case Measured(fold=fold, measurement=measurement):
                 share = measurement.unseen.get(HEADLINE.name)
                 right = "" if share is None else f", unseen right {format_percent(share, 0)}"
                 self.right[fold] = right
             case Progressed(fold=fold, epochs=epochs):
                 self.so_far[fold] = epochs
-                self.update(fold, self.format_progress(event), epochs, self.epochs)
-                self.update_whole()
+                self.bars.show(f"fold {fold}", self.format_progress(event), epochs, self.epochs)
+                self.show_all_folds()
             case FoldDone(fold=fold):
                 self.done.add(fold)
                 self.so_far.pop(fold, None)
-                if fold in self.tasks:
-                    self.bars.remove_task(self.tasks.pop(fold))
-                self.update_whole()
-            case _:
-                pass
+                self.bars.drop(f"fold {fold}")
+                self.show_all_folds()
+                if self.in_notebook:
+                    done = f"fold {fold} done, {len(self.done)} of {len(self.folds)}"
+                    self.print(done + self.right.get(fold, ""))
+            case Note():
+                for text, urgent in format_note(event):
+                    if urgent or not self.quiet:
+                        self.print(text, style="yellow" if urgent else "dim")
 
-    def update_whole(self) -> None:
+    def print(self, text: str, style: str = "") -> None:
+        self.console.print(Text(text, style=style), soft_wrap=True)
+
+    def show_all_folds(self) -> None:
         completed = len(self.done) * self.epochs + sum(self.so_far.values())
-        said = f"{len(self.done)} of {len(self.folds)} done"
-        self.update("all folds", said, completed, len(self.folds) * self.epochs)
-
-    def update(self, name: int | str, said: str, completed: float, total: float | None) -> None:
-        title = f"fold {name}" if isinstance(name, int) else name
-        if name not in self.tasks:
-            self.tasks[name] = self.bars.add_task(title, said=said)
-        elif completed < self.bars.tasks[self.bars.task_ids.index(self.tasks[name])].completed:
-            self.bars.reset(self.tasks[name])  # begun again: the time that is left starts anew
-        self.bars.update(self.tasks[name], completed=completed, total=total, said=said)
-
-    def format_done(self, fold: int) -> str:
-        return f"fold {fold} done, {len(self.done)} of {len(self.folds)}{self.right.get(fold, '')}"
+        text = f"{len(self.done)} of {len(self.folds)} done"
+        self.bars.show("all folds", text, completed, len(self.folds) * self.epochs)
 
     def format_progress(self, progress: Progressed) -> str:
         start = f"start {progress.start}, " if progress.start > 1 else ""
@@ -157,8 +161,8 @@ NOTES = {
     "other torch": "begun with torch {before}, going on with {now}: last bits may differ",
     "slow network": "{model} has not answered its first pictures in {seconds} seconds; waiting for "
     "it (Ctrl-C stops)",
-    "untold part": "this {kind} reads {why}: nobody can tell whether it is the one of an earlier "
-    "run, so this is a new run every time",
+    "untold part": "this {kind} reads {why}, which cannot be compared with an earlier run, so this "
+    "is a new run every time",
     "worker died": "the process of fold {fold} was killed; another one goes on with it",
     "scheduler gone": "the scheduler is gone; fold {fold} is run again once it is back",
     "not restarted": "fold {fold} is being run by another process; not restarted",

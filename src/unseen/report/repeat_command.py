@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from unseen.analysis.summary import Summary
-from unseen.errors import printable, shortened
+from unseen.errors import as_called, printable, shortened
 from unseen.networks.own_files import is_own
 from unseen.problem.symbols import SYMBOLS
 from unseen.runs.differences import changes, differences
@@ -28,8 +28,7 @@ def as_command(preset: str, settings: Mapping[str, Any]) -> str:
 
 def as_call(preset: str, settings: Mapping[str, Any]) -> str:
     """How a preset with settings is run in Python."""
-    called = (f"{name}={value!r}" for name, value in settings.items())
-    return f"unseen.run({', '.join([repr(preset), *called])})"
+    return f"unseen.run({', '.join([repr(preset), *filter(None, [as_called(settings)])])})"
 
 
 def option_of(setting: str) -> str:

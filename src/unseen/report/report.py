@@ -22,6 +22,7 @@ from unseen.report.drawing import share_colours
 from unseen.report.figures import FIGURES, page_figure
 from unseen.report.grid import Cell, grid_of
 from unseen.report.repeat_command import repeat_command, without_folders
+from unseen.report.result_figures import grid_caption
 from unseen.report.symbol_words import symbol_words
 from unseen.report.tables import describe, fold_tables, footnote, format_measure
 from unseen.report.verdict_text import verdict_text
@@ -29,14 +30,12 @@ from unseen.report.words import (
     answers_word,
     combinations_word,
     format_combination,
-    format_count,
     format_decimal,
 )
-from unseen.runs.experiment import Experiment
 from unseen.runs.run_folder import RunFolder
 from unseen.training.metrics import ERROR, HEADLINE
 
-PRIVATE = ("host",)  # a report is passed on; whose machine it was is nobody's business
+PRIVATE = ("host",)  # reports are passed on, without the name of the machine
 
 
 def page_environment(package: str) -> Environment:
@@ -62,24 +61,25 @@ def render_report(data: RunData, summary: Summary) -> str:
         "number": format_decimal,
     }
     summary = replace(summary, passed_on=True)
-    done = len(summary.results)
+    without, grid = without_folders(summary.experiment), grid_of(summary)
     return environment.get_template("report.html.jinja").render(
         summary=summary,
         question=question(summary.experiment.problem),
         verdict=verdict_text(summary),
         described=describe(summary.experiment, summary.results),
-        done="" if done == summary.fold_count else done_words(done, summary.fold_count),
         tables=fold_tables(summary.experiment, summary.results),
         footnote=footnote(summary.experiment, summary.results),
         test_error=test_error_words(summary),
-        grid=grid_of(summary),
+        grid=grid,
+        grid_caption=grid_caption(summary, grid),
         figures=FIGURES,
         page_figure=page_figure,
         baselines=baseline_rows(summary),
         examples=titled_examples(data),
         facts=facts(data.folder, summary, data.task.bank.sha256),
         command=repeat_command(summary),
-        needs_files=has_files(summary.experiment),
+        # files that are not in the page
+        needs_files=without != summary.experiment or bool(without.problem.unseen_list),
     )
 
 
@@ -90,11 +90,6 @@ def write_report(data: RunData, summary: Summary, output: Path | None = None) ->
     return path
 
 
-def has_files(experiment: Experiment) -> bool:
-    """Whether a run is of files that whoever gets its report may not have."""
-    return bool(experiment.problem.unseen_list) or without_folders(experiment) != experiment
-
-
 def question(problem: Problem) -> str:
     """What the page answers."""
     things, many = combinations_word(problem), symbol_words(problem.symbols).many
@@ -102,14 +97,6 @@ def question(problem: Problem) -> str:
     return (
         f"A network is shown pictures of some {shown} and only their "
         f"{answers_word(problem)}. Does it get the {things} it has never seen?"
-    )
-
-
-def done_words(done: int, whole: int) -> str:
-    """A warning that not all folds are done."""
-    return (
-        f"{done} of {format_count(whole, 'fold')} done: what is said here is about "
-        "the combinations that were unseen in them."
     )
 
 
@@ -160,7 +147,8 @@ def titled_examples(data: RunData) -> list[tuple[str, str, tuple[Example, ...]]]
 
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
     """What was run, on what, with which hashes."""
-    recorded = {name: said for name, said in folder.environment().items() if name not in PRIVATE}
+    environment = folder.environment().items()
+    recorded = {name: value for name, value in environment if name not in PRIVATE}
     parts = {kind: held for kind, held in folder.recorded_sums().items() if kind != "symbols"}
     experiment = without_folders(summary.experiment)
     return {

@@ -19,11 +19,11 @@ from unseen.report.drawing import (
     ORANGE,
     WIDTH,
     Drawing,
-    axes,
     label,
+    new_figure,
     share_colours,
 )
-from unseen.report.grid import Slice, grid_of
+from unseen.report.grid import Grid, Slice, grid_of
 from unseen.report.symbol_words import symbol_words
 from unseen.report.verdict_text import unsplit_words
 from unseen.report.words import (
@@ -37,7 +37,7 @@ from unseen.report.words import (
 from unseen.training.metrics import HEADLINE
 
 
-def ruler(summary: Summary) -> Figure:
+def ruler(summary: Summary) -> tuple[Figure, str]:
     """The run on one scale with the baselines and the paper."""
     marks = {
         name: (reference.headline.mean, FAINT) for name, reference in summary.baselines.items()
@@ -50,22 +50,18 @@ def ruler(summary: Summary) -> Figure:
         marks["this run, seen"] = (seen, BLUE)
     marks["this run"] = (summary.headline.mean, BLUE)
     ordered = sorted(marks.items(), key=lambda mark: mark[1][0])
-    figure, place = axes(0.55 + 0.3 * len(marks))
+    figure, axes = new_figure(0.55 + 0.3 * len(marks))
     for at, (name, (value, colour)) in enumerate(ordered):
-        place.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
-        place.plot(100 * value, at, "o", color=colour, markersize=6)
+        axes.plot([0, 100 * value], [at, at], color=colour, linewidth=1.2, alpha=0.6)
+        axes.plot(100 * value, at, "o", color=colour, markersize=6)
         end = 100 * value
         if name == "this run" and math.isfinite(summary.headline.low):
             low, end = 100 * summary.headline.low, 100 * summary.headline.high
-            place.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
-        label(place, format_percent(value), (end, at), (9, 0), va="center")
-    place.set_yticks(range(len(ordered)), [name for name, _ in ordered])
-    place.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
-    place.set_ylim(-0.6, len(ordered) - 0.4)
-    return figure
-
-
-def ruler_caption(summary: Summary) -> str:
+            axes.plot([low, end], [at, at], color=BLUE, linewidth=5, alpha=0.45)
+        label(axes, format_percent(value), (end, at), (9, 0), va="center")
+    axes.set_yticks(range(len(ordered)), [name for name, _ in ordered])
+    axes.set(xlim=(0, 118), xticks=range(0, 101, 20), xlabel="right by rounding, %")
+    axes.set_ylim(-0.6, len(ordered) - 0.4)
     things = combinations_word(summary.experiment.problem)
     words = [f"How often pictures of unseen {things} round to the right answer."]
     known = {
@@ -77,10 +73,10 @@ def ruler_caption(summary: Summary) -> str:
     words.append(f"This run, seen: the same network on {things} that it was trained on.")
     if math.isfinite(summary.headline.low):
         words.append("The broad bar is the 95 % interval of this run.")
-    return " ".join(words)
+    return figure, " ".join(words)
 
 
-def grid(summary: Summary) -> Figure:
+def grid(summary: Summary) -> tuple[Figure, str]:
     """Every combination, as it was answered when unseen."""
     laid_out = grid_of(summary)
     count = len(laid_out.slices)
@@ -90,86 +86,79 @@ def grid(summary: Summary) -> Figure:
     side = WIDTH / across
     height = down * (side * shape[0] / shape[1] + (0.35 if shape[0] > 1 else 0.6))
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    places = figure.subplots(down, across, squeeze=False).ravel()
-    for place, part in zip(places, laid_out.slices, strict=False):
-        draw_slice(place, part, small=across > 1)
-        place.set(xlabel=laid_out.column_place, ylabel=laid_out.row_place)
-    for place in places[count:]:
-        place.set_visible(False)
-    return figure
+    plots = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, part in zip(plots, laid_out.slices, strict=False):
+        draw_slice(axes, part, small=across > 1)
+        axes.set(xlabel=laid_out.column_label, ylabel=laid_out.row_label)
+    for axes in plots[count:]:
+        axes.set_visible(False)
+    return figure, grid_caption(summary, laid_out)
 
 
-def draw_slice(place: Axes, part: Slice, *, small: bool) -> None:
+def draw_slice(axes: Axes, part: Slice, *, small: bool) -> None:
     """One grid, colour and number."""
     shares = np.asarray(
         [[np.nan if cell.rounded is None else cell.rounded for cell in row] for row in part.cells]
     )
-    place.pcolormesh(
+    axes.pcolormesh(
         shares, cmap="viridis", vmin=0, vmax=1, edgecolors="white", linewidth=0.3 if small else 0.8
     )
-    place.invert_yaxis()
-    place.set_aspect("equal")
-    place.spines[:].set_visible(False)
-    place.tick_params(length=0)
-    place.set_xticks(np.arange(len(part.column_names)) + 0.5, part.column_names)
-    place.set_yticks(np.arange(len(part.row_names)) + 0.5, part.row_names)
-    place.set_title(part.title, fontsize=9)
+    axes.invert_yaxis()
+    axes.set_aspect("equal")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_xticks(np.arange(len(part.column_names)) + 0.5, part.column_names)
+    axes.set_yticks(np.arange(len(part.row_names)) + 0.5, part.row_names)
+    axes.set_title(part.title, fontsize=9)
     for (row, column), share in np.ndenumerate(shares):
         if np.isfinite(share):
-            place.text(
+            axes.text(
                 column + 0.5, row + 0.5, f"{100 * share:.0f}", ha="center", va="center",
                 fontsize=5 if small else 8, color=share_colours(share)[1],
             )  # fmt: skip
 
 
-def grid_caption(summary: Summary) -> str:
+def grid_caption(summary: Summary, laid_out: Grid) -> str:
     ordered = sorted(summary.scores, key=lambda score: (score.measures[HEADLINE.name], score.row))
     problem = summary.experiment.problem
     words = symbol_words(problem.symbols)
     worst = ", ".join(format_combination(score.combination, words) for score in ordered[:3])
-    said = (
+    names = f"Symbols: {named}." if (named := names_line(problem)) else ""
+    how = (
         "Each cell is answered by the network that had never seen that combination; the number "
         f"is the share of its pictures, in %, that round to the right answer. Hardest: {worst}."
     )
-    names = f"Symbols: {named}." if (named := names_line(problem)) else ""
-    return " ".join(filter(None, (said, grid_of(summary).note, names)))
+    return " ".join(filter(None, (how, laid_out.note, names)))
 
 
-def attribution(summary: Summary) -> Figure | str:
+def attribution(summary: Summary) -> tuple[Figure | None, str]:
     """The mean squared error and what it is made of."""
-    known = summary.error_parts
-    if known is None:
-        return NOT_RECORDED
-    if why := unsplit_words(summary):
-        return why
-    parts = named_parts(summary.experiment, known.shares())
-    figure, place = axes(0.6 + 0.36 * len(parts))
-    for at, share in enumerate(reversed(parts.values())):
-        place.barh(at, 100 * share, color=BLUE if share == max(parts.values()) else FAINT)
-        label(place, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
-    place.axvline(0, color=INK, linewidth=0.8)
-    place.set_yticks(range(len(parts)), [textwrap.fill(name, 22) for name in reversed(parts)])
-    low, high = 100 * min(0.0, *parts.values()), 100 * max(parts.values())
-    place.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
-    return figure
-
-
-def attribution_caption(summary: Summary) -> str:
     parts = summary.error_parts
-    assert parts is not None
-    many = symbol_words(summary.experiment.problem.symbols).many
+    if parts is None:
+        return None, NOT_RECORDED
+    if why := unsplit_words(summary):
+        return None, why
+    shares = named_parts(summary.experiment, parts.shares())
+    figure, axes = new_figure(0.6 + 0.36 * len(shares))
+    for at, share in enumerate(reversed(shares.values())):
+        axes.barh(at, 100 * share, color=BLUE if share == max(shares.values()) else FAINT)
+        label(axes, format_percent(share, 0), (100 * max(share, 0), at), (4, 0), va="center")
+    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.set_yticks(range(len(shares)), [textwrap.fill(name, 22) for name in reversed(shares)])
+    low, high = 100 * min(0.0, *shares.values()), 100 * max(shares.values())
+    axes.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
     asked = sum(score.error_parts is not None for score in summary.scores)
-    known = len(summary.scores)
-    some = f"{asked:,} of {known:,} " if 0 < asked < known else ""
+    some = f"{asked:,} of {len(summary.scores):,} " if 0 < asked < len(summary.scores) else ""
+    problem = summary.experiment.problem
+    many, names = symbol_words(problem.symbols).many, place_names(problem)
     misread = ", ".join(
-        f"{name} {format_decimal(part, 3)}"
-        for name, part in zip(place_names(summary.experiment.problem), parts.misread, strict=True)
+        f"{name} {format_decimal(part, 3)}" for name, part in zip(names, parts.misread, strict=True)
     )
     mse, wrong, misvalued, shift, interplay = (
         format_decimal(part, 3)
         for part in (parts.mse, parts.wrong, parts.misvalued, parts.shift, parts.interplay)
     )
-    return (
+    return figure, (
         f"A mean squared error of {mse} on {some}unseen combinations, split exactly by showing "
         f"{summary.images_per_place} images in each place beside all others: other pictures than "
         "those of the tables. Misread: what depends on the image in one place "
@@ -180,32 +169,28 @@ def attribution_caption(summary: Summary) -> str:
     )
 
 
-def quadrants(summary: Summary) -> Figure | str:
+def quadrants(summary: Summary) -> tuple[Figure | None, str]:
     """Seen and unseen combinations, in train and test images."""
     if not summary.quadrants:
-        return NOT_RECORDED
-    figure, place = axes(2.6)
+        return None, NOT_RECORDED
+    figure, axes = new_figure(2.6)
     for at, name in enumerate(QUADRANTS):
         right = summary.quadrants[name][HEADLINE.name]
         colour = BLUE if name.startswith("seen") else ORANGE
-        place.bar(at, 100 * right.mean, color=colour, width=0.62)
+        axes.bar(at, 100 * right.mean, color=colour, width=0.62)
         if right.deviation is not None:
-            place.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
-        label(place, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
-    place.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
-    place.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
-    return figure
-
-
-def quadrants_caption(summary: Summary) -> str:
-    right = {name: 100 * each[HEADLINE.name].mean for name, each in summary.quadrants.items()}
+            axes.errorbar(at, 100 * right.mean, 100 * right.deviation, color=INK, capsize=3)
+        label(axes, format_percent(right.mean), (at, 100 * right.mean), (13, 3), fontsize=8)
+    axes.set_xticks(range(4), [name.replace("_", ",\n") for name in QUADRANTS])
+    axes.set(ylabel="right by rounding, %", ylim=(0, 112), yticks=range(0, 101, 20))
+    shares = {name: 100 * each[HEADLINE.name].mean for name, each in summary.quadrants.items()}
     pairs, others = (
-        f"{format_decimal(right[better] - right[worse], 1)} points"
+        f"{format_decimal(shares[better] - shares[worse], 1)} points"
         for better, worse in (("seen_test", "unseen_test"), ("seen_train", "seen_test"))
     )
     problem = summary.experiment.problem
     things, images = combinations_word(problem), symbol_words(problem.symbols).images
-    return (
+    return figure, (
         f"Blue: {things} it was trained on; orange: {things} it never saw; each in training and "
         f"in test {images}, on new samples. New {things} cost {pairs}, new {images} "
         f"{others}. Thin lines: the standard deviation between folds."
@@ -226,13 +211,12 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 RESULT_FIGURES = {
-    "ruler": Drawing("Between memory and composition", ruler, ruler_caption),
-    "grid": Drawing("Every combination, when it was unseen", grid, grid_caption),
-    "attribution": Drawing("Whose fault is an error?", attribution, attribution_caption),
+    "ruler": Drawing("Between memory and composition", ruler),
+    "grid": Drawing("Every combination, when it was unseen", grid),
+    "attribution": Drawing("Whose fault is an error?", attribution),
     "quadrants": Drawing(
         "New combinations, or new images?",
         quadrants,
-        quadrants_caption,
         ("combinations", "rounding", "MSE", "mean error"),
         quadrant_rows,
     ),

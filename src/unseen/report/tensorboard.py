@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import shutil
 import warnings
 from collections.abc import Generator
 from contextlib import closing
@@ -9,18 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UnseenError, first_line
-from unseen.files import remove
 from unseen.problem.task import make_task
 from unseen.runs.events import Event, FoldDone, Measured, Started
 from unseen.runs.experiment import Experiment
-from unseen.runs.measuring import Measurement
 from unseen.runs.run_folder import RunFolder
-
-EVENTS = "events.out.tfevents*"
 
 
 class TensorBoardCurves:
-    """Writes what the folds of runs have measured, as it comes."""
+    """Writes what the folds of runs have measured."""
 
     def __init__(self) -> None:
         try:
@@ -32,8 +29,6 @@ class TensorBoardCurves:
                 "--tensorboard needs the package tensorboard: pip install 'unseen[tensorboard]' "
                 f"({first_line(error)})"
             ) from error
-        self._writers: dict[Path, Any] = {}
-        self._written: dict[Path, list[Measurement]] = {}
 
     def follow(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
         """Hand on the events of a session, and write the curves of its folds."""
@@ -43,43 +38,25 @@ class TensorBoardCurves:
                 if isinstance(event, Started):
                     folder = RunFolder(Path(event.run))
                 elif isinstance(event, Measured | FoldDone) and folder is not None:
-                    ended = isinstance(event, FoldDone)
-                    self.write(folder, folder.experiment(), event.fold, ended=ended)
+                    self.write(folder, folder.experiment(), event.fold)
                 yield event
 
-    def write(
-        self, folder: RunFolder, experiment: Experiment, fold: int, *, ended: bool = True
-    ) -> None:
-        """Write the measurements of a fold that are not written yet."""
-        measurements = folder.measurements(fold).read()
+    def write(self, folder: RunFolder, experiment: Experiment, fold: int) -> None:
+        """Write all measurements of a fold anew: it may have been begun again since."""
         path = folder.path / "tensorboard" / f"fold-{fold:02}"
-        written = self._written.get(path, [])
-        if measurements[: len(written)] != written:  # the fold was begun again
-            self._writers.pop(path).close()
-        if path not in self._writers:
-            for earlier in path.glob(EVENTS):
-                remove(earlier)
-            self._writers[path], written = self._writer(path), []
         steps = steps_per_epoch(experiment, fold)
-        for each in measurements[len(written) :]:
-            groups = {"unseen": each.unseen, "seen": each.seen}
-            for group, measures in groups.items():
-                for name, value in measures.items():
-                    self._writers[path].add_scalar(
-                        f"{group}/{name}",
-                        math.nan if value is None else value,
-                        round(each.epochs * steps),
-                        each.seconds or 0.0,
-                    )
-        self._written[path] = measurements
-        self._writers[path].flush()
-        if ended:
-            self._writers.pop(path).close()
-            del self._written[path]
-
-    def _writer(self, path: Path) -> Any:
         try:
-            return self._module.SummaryWriter(str(path))
+            shutil.rmtree(path, ignore_errors=True)
+            with self._module.SummaryWriter(str(path)) as writer:
+                for each in folder.measurements(fold).read():
+                    for group, measures in (("unseen", each.unseen), ("seen", each.seen)):
+                        for name, value in measures.items():
+                            writer.add_scalar(
+                                f"{group}/{name}",
+                                math.nan if value is None else value,
+                                round(each.epochs * steps),
+                                each.seconds or 0.0,
+                            )
         except OSError as error:
             raise UnseenError(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -17,30 +17,28 @@ taken one after the other. The settings are those of `unseen run`, by its names;
 """
 
 import tomllib
-from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any
 
-from unseen.errors import SettingError, UnseenError, unknown
+from unseen.errors import UnseenError, as_called, unknown
 from unseen.files import open_regular
 from unseen.problem.task import make_task
 from unseen.runs.checks import check_folds, parse_folds
 from unseen.runs.experiment import SETTINGS, Experiment
-from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import find_experiment
 
-Place = tuple[str | int, ...]  # in a file: keys and, in lists, numbers from 0
+Settings = dict[str, Any]  # by their names in calls
 
 MOST_RUNS = 100_000
 LARGEST_STUDY_BYTES = 1_000_000
-TABLES = ("preset", "about", "settings", "vary")
+ENTRIES = ("preset", "about", "settings", "vary")
 CASES = "cases"
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
 @dataclass(frozen=True)
@@ -89,182 +87,92 @@ def find_study(study: str) -> Study:
 
 
 def read_study(path: Path) -> Study:
-    """Read the file of a study; whatever is wrong in it is named with its place."""
+    """Read the file of a study; an error names the setting that it is about."""
     try:
         with open_regular(path, LARGEST_STUDY_BYTES) as file:
             content = file.read()
-        text = content.decode("utf-8-sig").replace("\r\n", "\n")
-        said = tomllib.loads(text)
     except OSError as error:
         raise UnseenError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = 1 + content.count(b"\n", 0, error.start)
-        raise UnseenError(f"{path}, line {line}: is no text in UTF-8") from error
+    try:
+        return _study(path, tomllib.loads(content.decode("utf-8-sig")))
     except RecursionError as error:
         raise UnseenError(f"{path}: is nested too deeply") from error
-    except ValueError as error:  # of TOML, and of numbers with thousands of digits
+    except (UnseenError, ValueError) as error:  # ValueError: no UTF-8, no TOML, a huge number
         raise UnseenError(f"{path}: {error}") from error
-    return _Reader(path).study(said)
 
 
-@dataclass(frozen=True)
-class _Said:
-    """A value of a setting, and where the file has it."""
-
-    value: Any
-    place: Place
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Turns what a file says into a study, and knows its place."""
-
-    path: Path
-
-    def study(self, said: Mapping[str, Any]) -> Study:
-        for name in said:
-            if name not in TABLES:
-                self.refuse((name,), str(unknown("entry", name, TABLES)))
-        if not isinstance(said.get("settings", {}), dict):
-            self.refuse(("settings",), "must be a table: [settings]")
-        settings = self.settings(("settings",), said.get("settings", {}))
-        preset = _Said(said.get("preset", "fast"), ("preset",))
-        self.check_preset(preset)
-        about = said.get("about", "")
-        if not isinstance(about, str):
-            self.refuse(("about",), "must be a text")
-        blocks = self.blocks(said.get("vary", []))
-        lists = [self.lists(place, block) for place, block in blocks]
-        count = sum(prod(map(len, block)) for block in lists) if lists else 1
-        if count > MOST_RUNS:
-            raise UnseenError(f"{self.path} has {count:,} runs; at most {MOST_RUNS:,} can be made")
-        runs = [
-            self.run({"preset": preset} | settings, dict(ChainMap(*reversed(values))))
-            for block in lists or [[]]
-            for values in product(*block)
-        ]
-        varied = tuple(dict.fromkeys(name for run in runs for name in run.varied))
-        return Study(self.path.stem, about, varied, tuple(runs))
-
-    def blocks(self, said: Any) -> list[tuple[Place, Mapping[str, Any]]]:
-        """What is varied, block by block."""
-        if isinstance(said, dict):
-            return [(("vary",), said)]
-        if not isinstance(said, list) or not all(isinstance(each, dict) for each in said):
-            self.refuse(("vary",), "must be a table: [vary], or [[vary]] several times")
-        return [(("vary", number), block) for number, block in enumerate(said)]
-
-    def settings(self, table: Place, said: Mapping[str, Any]) -> dict[str, _Said]:
-        """The settings of a table by their names in calls."""
-        found: dict[str, _Said] = {}
-        for name, value in said.items():
-            if _called(name) in found:
-                self.refuse((*table, name), "is said twice, with a hyphen and an underscore")
-            found[_called(name)] = _Said(value, (*table, name))
-            self.check(_called(name), found[_called(name)])
-        return found
-
-    def lists(self, table: Place, block: Mapping[str, Any]) -> list[list[dict[str, _Said]]]:
-        """What a block says to vary: for each entry its values, as settings by name."""
-        entries, taken = [], set[str]()
-        for name, values in block.items():
-            place = (*table, name)
-            if not isinstance(values, list) or not values:
-                self.refuse(place, "must be a list of values, as [1, 2]")
-            entry = []
-            for number, value in enumerate(values):
-                if name != CASES:
-                    said = _Said(value, (*place, number))
-                    self.check(_called(name), said)
-                    entry.append({_called(name): said})
-                elif isinstance(value, dict) and value:
-                    entry.append(self.settings((*place, number), value))
-                else:
-                    self.refuse((*place, number), "must be tables, as [{seed = 1, epochs = 2}]")
-            entries.append(entry)
-            varied = {each: said for case in entry for each, said in case.items()}
-            for each in varied.keys() & taken:
-                self.refuse(varied[each].place, "is varied twice")
-            taken |= varied.keys()
-        return entries
-
-    def check(self, name: str, said: _Said) -> None:
-        """Refuse a setting that there is not, or a value of another kind."""
-        value, is_varied = said.value, said.place[0] == "vary"
-        if name == "preset" and is_varied:
-            self.check_preset(said)
-        elif name == "folds":
-            items = value if isinstance(value, list) else [value]
-            if any(isinstance(each, bool) or not isinstance(each, int | str) for each in items):
-                self.refuse(said.place, "must be like 3, [1, 3] or '1,3-5'")
-        elif name == "preset":
-            self.refuse(said.place, "stands before all tables, or is varied")
-        elif name not in SETTINGS:
-            known = [*SETTINGS, "folds", *(["preset", CASES] if is_varied else [])]
-            self.refuse(said.place, str(unknown("setting", name, known)))
-        else:
-            kind = setting_kind(name)
-            fits = type(value) is kind or (kind is float and type(value) is int)
-            if not fits:
-                self.refuse(said.place, f"must be {KINDS[kind]}, not {value!r}")
-
-    def check_preset(self, said: _Said) -> None:
-        if not isinstance(said.value, str) or said.value not in PRESETS:
-            self.refuse(said.place, str(unknown("preset", str(said.value), PRESETS)))
-
-    def run(self, settings: dict[str, _Said], varied: dict[str, _Said]) -> StudyRun:
-        """The run of a combination of values."""
-        said = settings | varied
-        chosen = {name: self.beside(name, each.value) for name, each in said.items()}
-        values = {name: each.value for name, each in varied.items()}
-        try:
-            return StudyRun(*_made(chosen), values)
-        except UnseenError as error:
-            where = ", ".join(f"{name} = {value!r}" for name, value in values.items())
-            culprit = said[_culprit(chosen, error, [*varied, *settings])]
-            self.refuse(culprit.place, f"{error}" + (f" (where {where})" if where else ""))
-
-    def beside(self, name: str, value: Any) -> Any:
-        """A file or folder beside the study is meant as such, wherever the study is run."""
-        if name in ("symbols", "model", "split") and isinstance(value, str):
-            file, colon, last = value.rpartition(":") if ".py:" in value else (value, "", "")
-            if file and (self.path.parent / file).exists():
-                return f"{(self.path.parent / file).resolve()}{colon}{last}"
-        return value
-
-    def refuse(self, place: Place, fault: str) -> NoReturn:
-        table, name = place[0], [step for step in place if isinstance(step, str)][-1]
-        where = f"[{table}] {name}" if name != table else name
-        raise UnseenError(f"{self.path}: {where}: {fault}")
+def _study(path: Path, document: Settings) -> Study:
+    for name in document:
+        if name not in ENTRIES:
+            raise unknown("entry", name, ENTRIES)
+    about, settings = document.get("about", ""), document.get("settings", {})
+    if not isinstance(about, str) or not isinstance(settings, dict):
+        raise UnseenError("about must be a text, and settings a table")
+    blocks = document.get("vary", [])
+    blocks = [blocks] if isinstance(blocks, dict) else blocks
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise UnseenError("vary must be a table: [vary], or [[vary]] several times")
+    alternatives = [[*_alternatives(block)] for block in blocks] or [[]]
+    count = sum(prod(map(len, block)) for block in alternatives)
+    if count > MOST_RUNS:
+        raise UnseenError(f"has {count:,} runs; at most {MOST_RUNS:,} can be made")
+    shared = {"preset": document.get("preset", "fast")} | _by_call(settings)
+    runs = [
+        _run(path.parent, shared, _merged(chosen))
+        for block in alternatives
+        for chosen in product(*block)
+    ]
+    varied = tuple(dict.fromkeys(name for run in runs for name in run.varied))
+    return Study(path.stem, about, varied, tuple(runs))
 
 
-def setting_kind(name: str) -> type:
-    """The kind of value that a setting has in files: bool, int, float or str."""
-    annotation = SETTINGS[name].annotation
-    kinds = {annotation, *get_args(annotation)}
-    return next((each for each in (bool, int, float) if each in kinds), str)
+def _alternatives(block: Settings) -> Iterator[list[Settings]]:
+    """For each entry of a block, the settings that are taken in turn."""
+    for name, values in block.items():
+        if not isinstance(values, list) or not values:
+            raise UnseenError(f"{name} must be a list of values, as [1, 2]")
+        cases = values if name == CASES else [{name: value} for value in values]
+        if not all(isinstance(case, dict) and case for case in cases):
+            raise UnseenError(f"{CASES} must be tables, as [{{seed = 1, epochs = 2}}]")
+        yield [_by_call(case) for case in cases]
 
 
-def _made(chosen: Mapping[str, Any]) -> tuple[Experiment, tuple[int, ...]]:
-    """The experiment and the folds that settings of a study make."""
-    settings = dict(chosen)
-    preset, folds = settings.pop("preset"), settings.pop("folds", None)
-    experiment = PRESETS[preset]().vary(**settings)
-    return experiment, check_folds(parse_folds(folds), len(make_task(experiment.problem).folds))
+def _by_call(settings: Settings) -> Settings:
+    """Settings of a table by their names in calls: the command line has hyphens."""
+    known = [*SETTINGS, "folds", "preset"]
+    for name in settings:
+        if name.replace("-", "_") not in known:
+            raise unknown("setting", name, known)
+    return _merged([{name.replace("-", "_"): value} for name, value in settings.items()])
 
 
-def _culprit(chosen: Mapping[str, Any], error: UnseenError, names: Sequence[str]) -> str:
-    """The setting that an error is about: it says so, or it is the first that alone leads to it."""
-    if isinstance(error, SettingError) and error.setting in chosen:
-        return error.setting
-    for name in names:
-        try:
-            _made({"preset": chosen["preset"], name: chosen[name]})
-        except UnseenError:
-            return name
-    return names[0]
+def _merged(parts: Iterable[Settings]) -> Settings:
+    """Settings from several places, each from one of them."""
+    found: Settings = {}
+    for part in parts:
+        for name in part.keys() & found.keys():
+            raise UnseenError(f"{name} is set twice")
+        found |= part
+    return found
 
 
-def _called(name: str) -> str:
-    """A setting's name in calls: the command line has hyphens."""
-    return name.replace("-", "_")
+def _run(folder: Path, shared: Settings, varied: Settings) -> StudyRun:
+    """The run of a study with these settings."""
+    settings = {name: _beside(folder, name, each) for name, each in (shared | varied).items()}
+    try:
+        preset, folds = settings.pop("preset"), settings.pop("folds", None)
+        experiment = find_experiment(str(preset)).vary(**settings)
+        count = len(make_task(experiment.problem).folds)
+        return StudyRun(experiment, check_folds(parse_folds(folds), count), varied)
+    except UnseenError as error:
+        where = f" (where {as_called(varied)})" if varied else ""
+        raise UnseenError(f"{error}{where}") from error
+
+
+def _beside(folder: Path, name: str, value: Any) -> Any:
+    """A file or folder beside the study is meant as such, wherever the study is run."""
+    if name in ("symbols", "model", "split") and isinstance(value, str):
+        file, colon, last = value.rpartition(":") if ".py:" in value else (value, "", "")
+        if file and (folder / file).exists():
+            return f"{(folder / file).resolve()}{colon}{last}"
+    return value

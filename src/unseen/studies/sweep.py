@@ -1,21 +1,24 @@
 """A study brought to its results: what is done is found, the rest goes through an engine."""
 
 import time
-from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from concurrent.futures import Executor
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 from unseen.errors import UnseenError, first_line
+from unseen.networks.models import MODELS
 from unseen.networks.own_files import is_own
+from unseen.problem.symbols import load_symbols
 from unseen.problem.task import make_task
 from unseen.runs.checks import check_device, check_network
 from unseen.runs.engine import LocalProcesses
 from unseen.runs.events import Note
+from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
+from unseen.runs.presets import PRESETS
 from unseen.runs.queue import FoldJob, FoldQueue, NotFinishedError
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.session import sweep as sweep_leftovers
@@ -43,7 +46,7 @@ class Plan:
             if fold not in self.done[folder]
         ]
 
-    @cached_property
+    @property
     def fold_count(self) -> int:
         return sum(len(run.folds) for run in self.runs.values())
 
@@ -51,17 +54,20 @@ class Plan:
     def done_count(self) -> int:
         return sum(map(len, self.done.values()))
 
-    def first_missing(self) -> Iterator[tuple[FoldJob, int]]:
-        """Of each run that is not done, a fold that is missing, and how many are."""
+    def seconds_left(self) -> float:
+        """Roughly what the missing folds take on one core, in proportion to those that are done."""
+        left = expected = taken = 0.0
         for folder, run in self.runs.items():
-            if count := len(run.folds) - len(self.done[folder]):
-                fold = next(each for each in run.folds if each not in self.done[folder])
-                yield FoldJob(folder, run.experiment, fold), count
+            rough, done = rough_seconds(run.experiment), self.done[folder]
+            left += rough * (len(run.folds) - len(done))
+            expected += rough * len(done)
+            taken += sum(result.seconds for result in done.values())
+        return left * taken / expected if expected else left
 
 
 @dataclass(frozen=True)
 class StudyFold:
-    """A fold of a study has come to an end: its result, or why it has none."""
+    """A fold of a study has come to an end: done, failed, or left to another process."""
 
     folder: RunFolder
     run: StudyRun
@@ -73,7 +79,7 @@ class StudyFold:
 
 @dataclass(frozen=True)
 class StudyNote:
-    """Something to tell a person about a run."""
+    """A note about a run, for the terminal."""
 
     folder: RunFolder
     note: Note
@@ -90,24 +96,6 @@ class Working:
 StudyEvent = StudyFold | StudyNote | Working
 
 
-@dataclass
-class Tally:
-    """How far a sweep has come."""
-
-    whole: int
-    done: int = 0
-    failed: list[StudyFold] = field(default_factory=list)
-    left: int = 0  # to other processes
-
-    def count(self, fold: StudyFold) -> None:
-        if fold.result is not None:
-            self.done += 1
-        elif fold.error:
-            self.failed.append(fold)
-        else:
-            self.left += 1
-
-
 def plan_study(study: Study, runs_dir: Path) -> Plan:
     """Find what is done of a study; nothing is written.
 
@@ -121,10 +109,31 @@ def plan_study(study: Study, runs_dir: Path) -> Plan:
     return Plan(study, runs, done)
 
 
+def rough_seconds(experiment: Experiment) -> float:
+    """About what a fold takes on one core, in proportion to one of its preset."""
+    return _seconds_per_picture(experiment.name) * _pictures(experiment)
+
+
+@cache
+def _seconds_per_picture(preset: str) -> float:
+    return PRESETS[preset].seconds_per_fold / _pictures(PRESETS[preset]())
+
+
+def _pictures(experiment: Experiment) -> float:
+    """How many pictures a fold learns from and is tested on, weighted by its network's cost."""
+    problem, training = experiment.problem, experiment.training
+    combinations: int = len(load_symbols(problem.symbols).values) ** problem.length
+    unseen = problem.unseen or max(1, combinations // 10)
+    learnt = (combinations - unseen) * problem.samples_per_combination * training.epochs
+    cost = MODELS[training.model].cost if training.model in MODELS else 1.0
+    # a test picture is asked some three times, and an answer costs a third of a training step
+    return cost * (learnt + unseen * problem.test_samples_per_combination)
+
+
 def check_plan(plan: Plan, engine: Executor) -> None:
     """Refuse what cannot work before anything is run: devices that are not there, and networks.
 
-    A network of one's own is not tried here; a fold of it that fails is one that failed.
+    A network of the user's own is not tried here; a fold of it that fails is one that failed.
     """
     tried = set()
     for run in plan.runs.values():
@@ -132,7 +141,7 @@ def check_plan(plan: Plan, engine: Executor) -> None:
         kind = run.experiment.device, model, problem.symbols, problem.length
         if kind not in tried and not is_own(model):
             tried.add(kind)
-            if isinstance(engine, LocalProcesses):  # else it is the workers' matter
+            if isinstance(engine, LocalProcesses):  # devices of a cluster are those of its workers
                 check_device(run.experiment.device)
             [*check_network(run.experiment, make_task(problem), run.folds, engine)]
 
@@ -156,7 +165,7 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
     queue = FoldQueue(engine, plan.missing, begin)
     try:
         left = yield from _run(plan, queue)
-        if left:  # whoever held these may have died since, or have finished them
+        if left:  # the processes that held these may have died since, or have finished them
             time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
             queue = FoldQueue(engine, left, begin)
             for job in (yield from _run(plan, queue)):
@@ -167,16 +176,6 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
         for job in running:
             sweep_leftovers(job.folder, [job.fold])
         raise
-
-
-def folds_as_they_are(plan: Plan, tally: Tally) -> Iterator[StudyFold]:
-    """Every fold of a study as the run folders have it now, or as it failed in this sweep."""
-    failed = {(each.folder, each.fold): each for each in tally.failed}
-    now = plan_study(plan.study, next(iter(plan.runs)).path.parent)
-    for folder, run in now.runs.items():
-        for fold in run.folds:
-            there = StudyFold(folder, run, fold, now.done[folder].get(fold))
-            yield failed.get((folder, fold), there) if there.result is None else there
 
 
 def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldJob]]:
@@ -199,15 +198,10 @@ def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldJ
 
 def _recorded(job: FoldJob, error: Exception) -> str:
     """What a fold failed with, in a line; all of it is kept in its folder where that can be."""
-    said = error.reason if isinstance(error, NotFinishedError) else str(error)
+    text = error.reason if isinstance(error, NotFinishedError) else str(error)
     with suppress(UnseenError):  # a disk that is full, which may well be why it failed
-        log = "\n".join([said, *getattr(error, "__notes__", ())])
+        log = "\n".join([text, *getattr(error, "__notes__", ())])
         job.folder.record_failure(job.fold, log)
     if isinstance(error, UnseenError):
-        return said
-    return said.strip().splitlines()[-1] if said.strip() else first_line(error)
-
-
-def failures(tally: Tally) -> Iterator[tuple[str, int]]:
-    """What folds failed with, and how many with the same."""
-    yield from Counter(each.error for each in tally.failed).most_common()
+        return text
+    return text.strip().splitlines()[-1] if text.strip() else first_line(error)

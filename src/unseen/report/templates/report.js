@@ -5,12 +5,12 @@ for (const rows of tables) {
   if (rows[0]?.[0]) rows[0][0].tabIndex = 0;
   rows.forEach((row, down) => row.forEach((cell, across) => {
     cell.setAttribute("aria-label", cell.title);
-    const tell = () => {
+    const show = () => {
       details.textContent = cell.title || cell.ariaLabel;
-      details.classList.add("told");
+      details.classList.add("filled");
     };
-    cell.addEventListener("mouseenter", tell);
-    cell.addEventListener("focus", tell);
+    cell.addEventListener("mouseenter", show);
+    cell.addEventListener("focus", show);
     cell.addEventListener("keydown", (event) => {
       const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
       const next = step && rows[down + step[0]]?.[across + step[1]];

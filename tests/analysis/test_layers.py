@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from unseen.analysis.probing import PENALTY_PER_SAMPLE, probe
+from unseen.analysis.layers import PENALTY_PER_SAMPLE, narrowed, probe
 
 
 def a_layer(rng, count, features, knows=(0,), noise=0.2):
@@ -14,7 +14,7 @@ def a_layer(rng, count, features, knows=(0,), noise=0.2):
     activations = np.concatenate(known, axis=1) @ mix + noise * rng.standard_normal(
         (count, features)
     )
-    return activations.astype(np.float32), digits
+    return narrowed(activations.astype(np.float32)), digits
 
 
 @pytest.mark.parametrize("features", [40, 3000])

@@ -1,15 +1,16 @@
-"""Looking into the trained networks of a run, which is too slow to do for every report."""
+"""What each layer of a run's networks still tells of the symbols: takes minutes, so on demand."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.analysis.deep import DEEP_FILE, DeepFold
 from unseen.analysis.error_parts import error_parts_by_row
-from unseen.analysis.run_data import FoldData, RunData, load_run_data
+from unseen.analysis.run_data import DEEP_FILE, DeepFold, RunData, load_run_data
+from unseen.analysis.statistics import Spread, spread
 from unseen.errors import SettingError, UnseenError
 from unseen.networks.own_files import is_own
 from unseen.problem.identifiability import Digits
@@ -33,18 +34,37 @@ Activations = NDArray[np.floating]  # (n, features)
 TABLE_PREDICTIONS = 10_000  # 100 × 100 images for a pair
 MEAN_SAMPLES = 4_000
 PROBE_TRAIN_SAMPLES, PROBE_TEST_SAMPLES = 2_000, 1_000
-PROBED_AT_ONCE = 125
+PICTURES_AT_ONCE = 125
 MOST_FEATURES = 1_024
 # on pixels and random layers, 1,000 and 3,000 samples: within 2 % of the best from 0.0001 to 10
 PENALTY_PER_SAMPLE = 0.3
 UNCHANGING = ("Flatten", "FlattenLast", "Dropout", "Identity")
 
 
-def look_into(data: RunData, own: str | None = None) -> Iterator[int]:
-    """Look into every fold that was not looked into yet, and keep what is found.
+@dataclass(frozen=True)
+class MeanProbe:
+    """How well a linear classifier reads the digit of each place from a layer, over folds."""
 
-    Yields each fold's number before its turn. A saved run never executes a file by itself: of a
-    network of one's own, the file has to be named again.
+    layer: str
+    places: tuple[Spread, ...]
+
+
+def mean_probes(folds: Sequence[DeepFold | None]) -> tuple[MeanProbe, ...]:
+    """The probes of all folds, layer by layer; empty where a fold has none, or other layers."""
+    probes = [fold.probes if fold else {} for fold in folds]
+    if any(each.keys() != probes[0].keys() for each in probes):
+        return ()
+    return tuple(
+        MeanProbe(layer, tuple(map(spread, zip(*(each[layer] for each in probes), strict=True))))
+        for layer in probes[0]
+    )
+
+
+def analyse_layers(data: RunData, own: str | None = None) -> Iterator[int]:
+    """Analyse every fold that was not analysed yet, and keep what is found in its folder.
+
+    Yields each fold's number before its turn. A saved run never executes a file by itself: the
+    file of a network of the user's own has to be named again.
     """
     model = data.experiment.training.model
     if model in BASELINES:
@@ -55,46 +75,41 @@ def look_into(data: RunData, own: str | None = None) -> Iterator[int]:
         for fold in data.folds:
             if fold.deep is None:
                 yield fold.result.fold
-                engine.submit(keep_deep_look, data.folder, fold.result.fold, own).result()
+                engine.submit(analyse_fold, data.folder, fold.result.fold, own).result()
 
 
-def keep_deep_look(folder: RunFolder, fold: int, own: str | None) -> None:
-    """Look into one fold, in a worker: a network of one's own may end its process."""
-    experiment, result = folder.experiment(), folder.result(fold)
-    data = load_run_data(folder, experiment, [result] if result else [])
-    for each in data.folds:
-        with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
-            found = _look_into_fold(data, each, own)
-        folder.save_derived(fold, DEEP_FILE, found.model_dump_json().encode())
-
-
-def _look_into_fold(data: RunData, fold: FoldData, own: str | None) -> DeepFold:
+def analyse_fold(folder: RunFolder, number: int, own: str | None) -> None:
+    """Analyse one fold, in a worker: a network of the user's own may end its process."""
     import torch
 
     from unseen.training.evaluation import predict
 
-    network = load_network(data.folder, data.experiment, fold.result.fold, own)
-    task, arrays = data.task, fold.arrays
+    experiment, result = folder.experiment(), folder.result(number)
+    data = load_run_data(folder, experiment, [result] if result else [])
+    (fold,), task = data.folds, data.task
 
     def answer(samples: Samples) -> NDArray[np.float32]:
         return predict(network, samples, torch.device("cpu"))
 
-    some = slice(0, PROBED_AT_ONCE)
-    answered = (each[some] for each in (arrays.images, arrays.combination, arrays.answer))
-    again = answer(Samples(task.bank.test, *answered))
-    if not np.allclose(again, arrays.prediction[some], 1e-2, 1e-2, equal_nan=True):
-        model = own or data.experiment.training.model
-        raise UnseenError(f"{model} no longer answers as it did when this was run")
-    streams = Streams(data.experiment.seed, fold.result.fold)
-    rows, tables = prediction_tables(answer, task, streams, TABLE_PREDICTIONS)
-    means = arrays.means
-    if means is None:
-        means = combination_means(answer, task, streams, MEAN_SAMPLES)
-    return DeepFold(
-        images=tables.shape[1],
-        by_row=error_parts_by_row(task.combinations, fold.seen, means, rows, tables),
-        probes=probe_layers(network, task, fold.seen, streams),
-    )
+    with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
+        network = load_network(folder, experiment, number, own)
+        arrays, some = fold.arrays, slice(0, PICTURES_AT_ONCE)
+        tested = (each[some] for each in (arrays.images, arrays.combination, arrays.answer))
+        again = answer(Samples(task.bank.test, *tested))
+        if not np.allclose(again, arrays.prediction[some], 1e-2, 1e-2, equal_nan=True):
+            model = own or experiment.training.model
+            raise UnseenError(f"{model} no longer answers as it did when this was run")
+        streams = Streams(experiment.seed, number)
+        rows, tables = prediction_tables(answer, task, streams, TABLE_PREDICTIONS)
+        means = arrays.means
+        if means is None:
+            means = combination_means(answer, task, streams, MEAN_SAMPLES)
+        found = DeepFold(
+            images=tables.shape[1],
+            by_row=error_parts_by_row(task.combinations, fold.seen, means, rows, tables),
+            probes=probe_layers(network, task, fold.seen, streams),
+        )
+    folder.save_derived(number, DEEP_FILE, found.model_dump_json().encode())
 
 
 def probe_layers(
@@ -119,14 +134,13 @@ def probe_layers(
 
 
 def probe(
-    train: Activations, train_digits: Digits, test: Activations, test_digits: Digits, seed: int = 0
+    train: Activations, train_digits: Digits, test: Activations, test_digits: Digits
 ) -> tuple[float, ...]:
     """By place, the share of test samples whose digit a linear classifier reads from a layer.
 
     It is scikit-learn's ridge classifier on standardised features, written here because importing
-    scikit-learn takes a second. More than 1,024 features are reduced to 1,024 random sums.
+    scikit-learn takes a second.
     """
-    train, test = narrowed(train, seed), narrowed(test, seed)
     with np.errstate(all="ignore"):
         middle, scale = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64)
         # a feature that never varies says nothing
@@ -143,19 +157,16 @@ def probe(
     return tuple(np.mean(classes[scores.argmax(axis=2)] == test_digits, axis=0).tolist())
 
 
-def narrowed(activations: Activations, seed: int = 0) -> Activations:
+def narrowed(activations: Activations) -> Activations:
     """At most 1,024 features: of more, random sums, each feature in one sum with a random sign."""
-    if activations.shape[1] <= MOST_FEATURES:
-        return activations
-    rng = np.random.default_rng(seed)
     count = activations.shape[1]
+    if count <= MOST_FEATURES:
+        return activations
+    rng = np.random.default_rng(0)
     order, signs = rng.permutation(count), rng.choice(np.asarray([-1, 1], np.float32), count)
     starts = np.arange(MOST_FEATURES) * count // MOST_FEATURES
-    mixed = np.empty((len(activations), MOST_FEATURES))
     with np.errstate(all="ignore"):
-        for row, one in enumerate(activations):  # all at once would take as much memory again
-            mixed[row] = np.add.reduceat(one[order] * signs, starts)
-    return mixed
+        return np.add.reduceat(activations[:, order] * signs, starts, axis=1)
 
 
 def activations(network: "RescaledOutput", samples: Samples) -> dict[str, NDArray[np.float32]]:
@@ -164,30 +175,30 @@ def activations(network: "RescaledOutput", samples: Samples) -> dict[str, NDArra
 
     from unseen.training.evaluation import to_input
 
-    caught: dict[str, list[Tensor]] = {}
+    caught: defaultdict[str, list[Tensor]] = defaultdict(list)  # one for each call of the layer
     names = layer_names(network)
 
     def catch(module: torch.nn.Module, _: object, output: object) -> None:
         if isinstance(output, torch.Tensor):
             # a copy: the next layer may work in place
-            caught.setdefault(names[module], []).append(output.detach().float().clone())
+            caught[names[module]].append(output.detach().float().clone())
 
     hooks = [module.register_forward_hook(catch) for module in names]
-    found: dict[str, list[NDArray[np.float32]]] = {}
+    found: defaultdict[str, list[Activations]] = defaultdict(list)
     try:
         with torch.inference_mode():
-            for batch in batches(len(samples), PROBED_AT_ONCE):
+            for batch in batches(len(samples), PICTURES_AT_ONCE):
                 caught.clear()
                 pictures = to_input(render_pictures(samples, batch), torch.device("cpu"))
                 network(pictures)
                 for name, outputs in {"picture": [pictures], **caught}.items():
                     # a layer that looks at each symbol by itself has several rows a sample
                     wide = torch.cat([each.reshape(len(pictures), -1) for each in outputs], 1)
-                    found.setdefault(name, []).append(narrowed(wide.numpy()).astype(np.float32))
+                    found[name].append(narrowed(wide.numpy()))
     finally:
         for hook in hooks:
             hook.remove()
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+    return {name: np.concatenate(parts).astype(np.float32) for name, parts in found.items()}
 
 
 def layer_names(network: "RescaledOutput") -> "dict[nn.Module, str]":
@@ -196,8 +207,7 @@ def layer_names(network: "RescaledOutput") -> "dict[nn.Module, str]":
     names = {}
     for module in network.modules():
         kind = type(module).__name__
-        if kind in UNCHANGING or any(True for _ in module.children()):
-            continue
-        counts[kind] += 1
-        names[module] = f"{kind} {counts[kind]}"
+        if kind not in UNCHANGING and not [*module.children()]:
+            counts[kind] += 1
+            names[module] = f"{kind} {counts[kind]}"
     return names
