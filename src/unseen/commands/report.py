@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from unseen.analysis.layers import analyse_layers
 from unseen.api import Run, load
 from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import RunSettings, given
