@@ -81,6 +81,15 @@ def test_without_onnxruntime_it_is_said_first_what_to_install(tmp_path, monkeypa
     assert "pip install 'unseen[onnx]'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["--page", "--onnx", "--safetensors"])
+def test_a_network_that_diverged_is_not_exported(kind, tmp_path, monkeypatch, capsys):
+    network = RescaledOutput(MODELS["lenet5"].build(2, 28, 56), np.nan, 4.0)
+    monkeypatch.setattr("unseen.api.load_network", lambda *_: network)
+    assert command(["export", str(RUN), kind, str(tmp_path / "file")]) == 2
+    assert "the network of fold 1 diverged" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_weights_come_with_a_card_that_says_what_was_measured(tmp_path, capsys):
     import safetensors.torch
 
@@ -104,7 +113,6 @@ def test_weights_come_with_a_card_that_says_what_was_measured(tmp_path, capsys):
     [
         (["export", str(RUN)], "name one of --page"),
         (["export", str(RUN), "--page", "a", "--onnx", "b"], "name one of --page"),
-        (["export", str(RUN), "--page", "a", "--fold", "1"], "leave out --fold"),
         (["export", str(RUN), "--safetensors", "x", "--fold", "9"], "fold 9 is not done"),
         (["export", "data"], "name one of --parquet"),
         (["export", "data", "--npz", "x.npz", "--fold", "11"], "folds 1 to 10"),

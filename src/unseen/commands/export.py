@@ -64,20 +64,19 @@ def export(
     model = named.pop("model") if is_own(named.get("model", "")) else None
     exported = load(run, runs_dir, **named)
     tell_damages(exported)
-    if page is not None:
-        from unseen.use.page import write_page
-
-        if fold is not None:
-            raise UnseenError("a page holds the networks of all folds; leave out --fold")
-        made = write_page(exported, page, model)
-        if made.folds < made.folds_done:
-            say(f"the page has room for {made.folds} of {made.folds_done} folds")
-        emit(f"Page: {page}")
-        return
     from unseen.use.network_files import refuse_diverged, write_onnx, write_safetensors
 
     networks = exported.networks(fold, model)
     refuse_diverged(networks)
+    if page is not None:
+        from unseen.use.page import write_page
+
+        with torch_threads(exported.experiment.threads):
+            held = write_page(exported, networks, page)
+        if held < len(networks):
+            say(f"the page has room for {held} of {len(networks)} folds")
+        emit(f"Page: {page}")
+        return
     if safetensors is not None:
         written = write_safetensors(exported.summary, networks, safetensors)
         emit(f"Weights: {safetensors} ({len(written)} files)")
