@@ -64,7 +64,7 @@ def export(
     model = named.pop("model") if is_own(named.get("model", "")) else None
     exported = load(run, runs_dir, **named)
     tell_damages(exported)
-    from unseen.use.network_files import refuse_diverged, write_onnx, write_safetensors
+    from unseen.use.network_files import OPSET, refuse_diverged, write_onnx, write_safetensors
 
     networks = exported.networks(fold, model)
     refuse_diverged(networks)
@@ -86,10 +86,10 @@ def export(
     images, length = task.bank.test.images, task.combinations.digits.shape[1]
     chosen = np.random.default_rng(0).integers(0, len(images), (CHECKED_PICTURES, length))
     with torch_threads(exported.experiment.threads):
-        file = write_onnx(networks, side_by_side(images[chosen]), onnx)
+        difference = write_onnx(networks, side_by_side(images[chosen]), onnx)
     emit(
-        f"ONNX: {onnx} (opset {file.opset}; on {file.pictures:,} pictures, onnxruntime's answers "
-        f"differ from torch's by up to {file.difference:.1g})"
+        f"ONNX: {onnx} (opset {OPSET}; on {CHECKED_PICTURES:,} pictures, onnxruntime's answers "
+        f"differ from torch's by up to {difference:.1g})"
     )
 
 
