@@ -19,7 +19,7 @@ from lab_server import PAIRS, TINY, end_while_it_trains, running_lab
 from made_up_runs import made_up_run, noisy
 
 from unseen.api import load
-from unseen.lab.state import Training, Trainings
+from unseen.lab.trainings import Training, Trainings
 from unseen.runs.fold import run_fold
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
@@ -32,7 +32,7 @@ def test_a_run_of_the_lab_is_an_ordinary_run_with_the_same_bits(lab):
     answer = lab.post("/api/start", {"settings": {"split": PAIRS, **TINY}, "guess": 0.7})
     run = answer.json()["run"]
     told = [*lab.listen(run)]
-    frames = [frame for kind, some in told if kind == "frames" for frame in some]
+    snapshots = [snapshot for kind, some in told if kind == "snapshots" for snapshot in some]
     assert [kind for kind, _ in told][-1] == "end"
     state = [each for kind, each in told if kind == "state"][-1]
     assert state["status"] == "done"
@@ -44,16 +44,16 @@ def test_a_run_of_the_lab_is_an_ordinary_run_with_the_same_bits(lab):
     assert state["outcome"]["measures"]["rounded"] == outcome.result.measures["rounded"]
     assert folder.guess() == 0.7
     measured = load(folder.path).measurements(1)
-    assert len(frames) == len(measured) > 2
-    assert frames[-1]["unseen"] == measured[-1].unseen
-    assert frames[-1]["shown"] == measured[-1].shown
-    shares = frames[-1]["share"]
+    assert len(snapshots) == len(measured) > 2
+    assert snapshots[-1]["unseen"] == measured[-1].unseen
+    assert snapshots[-1]["shown"] == measured[-1].shown
+    shares = snapshots[-1]["share"]
     at = measured[-1].combinations.index([3, 8])
     assert shares[38] == pytest.approx(measured[-1].right[at] / measured[-1].samples[at], abs=1e-4)
     assert folder.unseen_file.read_text() == "3 8\n4 1\n7 7\n"
     opened = lab.client.get(f"/api/runs/{run}").json()
     assert (opened["guess"], opened["unseen"]) == (0.7, [38, 41, 77])
-    assert len(opened["shown"]) == len(frames[-1]["shown"])
+    assert len(opened["shown"]) == len(snapshots[-1]["shown"])
     assert opened["command"].startswith("unseen run fast --split '3 8; 4 1; 7 7' --samples 6")
 
 
@@ -114,7 +114,7 @@ def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, 
 
     async def scene() -> None:
         trainings = Trainings(tmp_path)
-        await trainings.warm_up()
+        await trainings.load_process()
         await asyncio.sleep(0.3)
         assert len(begun) == 1
         await trainings.start(fast(), 1)
@@ -125,7 +125,7 @@ def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, 
         assert len(begun) == 2
         await trainings.close()
 
-    monkeypatch.setattr("unseen.lab.state.create_subprocess_exec", counted)
+    monkeypatch.setattr("unseen.lab.trainings.create_subprocess_exec", counted)
     with ThreadPoolExecutor(1) as pool:  # a browser of other tests has its loop in this thread
         pool.submit(asyncio.run, scene()).result()
 
@@ -176,7 +176,7 @@ def test_a_process_that_fails_while_nobody_waits_changes_nothing(tmp_path):
     trainings = Trainings(tmp_path)
     for status, expected in (("done", "done"), ("stopped", "stopped"), ("starting", "failed")):
         trainings.last = Training("a-run", 1, status)
-        trainings._hear({"event": "Failed", "fault": "Training could not start"})
+        trainings._take({"event": "Failed", "fault": "Training could not start"})
         assert trainings.last.status == expected
 
 
@@ -197,8 +197,8 @@ def test_twenty_listeners_and_a_dead_one_are_all_served(lab):
     heard: list[int] = []
 
     def hear() -> None:
-        frames = [some for kind, some in lab.listen(run) if kind == "frames"]
-        heard.append(sum(map(len, frames)))
+        snapshots = [some for kind, some in lab.listen(run) if kind == "snapshots"]
+        heard.append(sum(map(len, snapshots)))
 
     host, port = lab.client.base_url.host, lab.client.base_url.port
     with socket.create_connection((host, port)) as dead:  # asks, and never reads
@@ -239,12 +239,12 @@ def test_a_listener_goes_on_from_where_it_was(lab):
     whole = lab.client.get(path).text
     ids = [line[4:] for line in whole.splitlines() if line.startswith("id: ")]
     rest = lab.client.get(path, headers={"last-event-id": ids[-1]}).text
-    assert "event: frames" in whole
-    assert "event: frames" not in rest
-    assert "event: frames" not in lab.client.get(path, params={"from": ids[-1]}).text
+    assert "event: snapshots" in whole
+    assert "event: snapshots" not in rest
+    assert "event: snapshots" not in lab.client.get(path, params={"from": ids[-1]}).text
     for strange in ("9-999999", "x", "-1", "0-" + "9" * 5000, "\x7f"):
         again = lab.client.get(path, params={"from": strange})
-        assert again.text.count("event: frames") == whole.count("event: frames"), strange
+        assert again.text.count("event: snapshots") == whole.count("event: snapshots"), strange
 
 
 def test_the_report_stands_in_a_corner_of_its_own(lab):
@@ -271,9 +271,9 @@ def test_two_runs_are_compared(lab):
 def test_a_network_that_goes_astray_says_so(lab):
     run = lab.start(learning_rate=1e30, optimizer="adadelta")["run"]
     told = [*lab.listen(run)]
-    frames = [frame for kind, some in told if kind == "frames" for frame in some]
-    assert frames[-1]["unseen"]["mse"] is None
-    assert None in frames[-1]["shown"]
+    snapshots = [snapshot for kind, some in told if kind == "snapshots" for snapshot in some]
+    assert snapshots[-1]["unseen"]["mse"] is None
+    assert None in snapshots[-1]["shown"]
     assert lab.client.get(f"/api/runs/{run}/folds/1/cells/38").json()["mean"] is None
 
 
@@ -289,7 +289,8 @@ def test_a_lab_for_others_warns_and_opens_a_run(tmp_path: Path):
         here = {"host": f"127.0.0.1:{lab.client.base_url.port}"}
         assert lab.client.get("/api/lab", headers=here).status_code == 401
         token = lab.url.partition("?")[2]
-        told = lab.client.get(f"/api/lab?{token}", headers=here).json()
+        assert lab.client.get(f"/?{token}", headers=here).status_code == 200  # sets a cookie
+        told = lab.client.get("/api/lab", headers=here).json()
         assert told["first_run"] == made.path.name
         listed = lab.client.get("/api/runs", headers=here).json()["runs"]
         assert [each["run"] for each in listed] == [made.path.name]

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,8 +19,8 @@ from made_up_runs import made_up_run, noisy
 
 from unseen.cli import command
 from unseen.errors import UnseenError
+from unseen.lab.choices import Choices, setup_json
 from unseen.lab.lab import Lab
-from unseen.lab.offers import Offer, setup_json
 from unseen.lab.serve import find_address
 from unseen.runs.presets import fast
 
@@ -63,7 +62,7 @@ def refused(answer: httpx.Response, status: int, words: str = "") -> None:
     ],
 )
 def test_only_its_own_page_is_answered(client, headers, status):
-    port = str(client.door.port)
+    port = str(client.policy.port)
     headers = {name: value.replace("PORT", port) for name, value in headers.items()}
     assert client.get("/api/training", headers=headers).status_code == status
     posted = client.post("/api/setup", json={}, headers=headers)
@@ -111,14 +110,14 @@ def client_with_token(tmp_path) -> Iterator[httpx.Client]:
 
 def test_whoever_binds_elsewhere_needs_the_token(client_with_token):
     client = client_with_token
-    port = client.door.port
+    port = client.policy.port
     for host in (f"192.168.1.7:{port}", f"127.0.0.1:{port}", f"[fe80::1]:{port}"):
         there = {"host": host}
         refused(client.get("/", headers=there), 401, "token")
         assert "set-cookie" not in client.get("/?token=wrong", headers=there).headers
         refused(client.get("/api/runs?token=wrong", headers=there), 401)
         refused(client.get("/api/runs?token=%C3%BC", headers=there), 401)
-        for cookie in (f"{client.door.cookie}=wrong", f"{client.door.cookie}", "é=ü"):
+        for cookie in (f"{client.policy.cookie}=wrong", f"{client.policy.cookie}", "é=ü"):
             sent = there | {"cookie": cookie.encode()}
             refused(client.get("/static/lab.js", headers=sent), 401)
     refused(client.get("/?token=secret", headers={"host": f"rebound.example:{port}"}), 403)
@@ -262,23 +261,23 @@ def test_drawings_of_another_size_are_refused(client):
 def test_a_folder_or_a_file_is_offered_only_if_the_lab_was_given_it(tmp_path):
     symbols = write_symbols(tmp_path / "own", labels=4)
     (tmp_path / "net.py").write_text("class Net: pass\n")
-    offer = Offer.of(symbols, f"{tmp_path}/net.py:Net")
+    choices = Choices.of(symbols, f"{tmp_path}/net.py:Net")
     document = {"settings": {"symbols": str(symbols), "model": f"{tmp_path}/net.py:Net"}}
-    described = setup_json(offer.setup(document))
+    described = setup_json(choices.setup(document))
     assert described["places"] == [[0, 1, 2, 3]] * 2
     with pytest.raises(UnseenError, match="unknown symbols"):
-        Offer().setup(document)
+        Choices().setup(document)
     with pytest.raises(UnseenError, match="names no network"):
-        Offer.of(None, "lenet5")
+        Choices.of(None, "lenet5")
     experiment = fast().vary(symbols=str(symbols), split=[(1, 2)], **TINY)
     run = made_up_run(tmp_path / "runs", experiment, noisy).path.name
-    assert Lab(tmp_path / "runs", offer).open_setup(run, None)[1].experiment == experiment
+    assert Lab(tmp_path / "runs", choices).open_setup(run, None)[1].experiment == experiment
     with pytest.raises(UnseenError, match="not among those that the lab was started with"):
-        Lab(tmp_path / "runs", Offer()).open_setup(run, None)
+        Lab(tmp_path / "runs", Choices()).open_setup(run, None)
 
 
 def test_small_answers_are_sent_at_once():
-    (bound,) = find_address(None, 0).sockets
+    bound = find_address(None, 0).socket
     with bound:
         assert bound.proto == socket.IPPROTO_TCP  # for which asyncio turns Nagle's algorithm off
 
@@ -390,8 +389,6 @@ def test_a_thousand_bad_requests_leave_the_server_as_it_was_until_it_is_interrup
     with running_lab(tmp_path) as lab:
         host, port = lab.client.base_url.host, lab.client.base_url.port
         process = psutil.Process(lab.process.pid)
-        while lab.post("/api/setup").json()["seconds"] is None:  # until torch is loaded
-            time.sleep(0.2)
         bodies = [json.dumps(document).encode() for document, _ in SETTINGS]
         bodies += [b"", b"{", b"[" * 20_000, b"\xff", b" " * 100_000, b'{"guess": {}}', b"NaN"]
         paths = ["/api/setup", "/api/start", "/api/stop", "/", "/api/runs/..%2f..", "/api/nope"]

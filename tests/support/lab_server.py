@@ -21,12 +21,12 @@ import pytest
 import uvicorn
 from processes import wait_until_dead
 
+from unseen.lab.access import AccessPolicy
+from unseen.lab.choices import Choices
 from unseen.lab.lab import Lab
-from unseen.lab.offers import Offer
-from unseen.lab.safety import Door
 from unseen.lab.serve import find_address
 from unseen.lab.server import create_app
-from unseen.lab.state import Trainings
+from unseen.lab.trainings import Trainings
 
 TINY = {"samples": 6, "test_samples": 4, "batch_size": 32, "watched_samples": 100}
 PAIRS = [[3, 8], [4, 1], [7, 7]]
@@ -109,19 +109,19 @@ def served_lab(runs: Path, host: str = "127.0.0.1", token: str | None = None) ->
     async def nothing(self: Trainings) -> None:
         pass
 
-    (bound,) = find_address(None, 0).sockets  # as the command has it: small answers go at once
+    bound = find_address(None, 0).socket  # as the command has it: small answers go at once
     bound.listen()
     with bound, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainings, "warm_up", nothing)
-        door = Door(host, bound.getsockname()[1], token)
-        app = create_app(Lab(runs, Offer()), door, pytest.fail)
+        patch.setattr(Trainings, "load_process", nothing)
+        policy = AccessPolicy(host, bound.getsockname()[1], token)
+        app = create_app(Lab(runs, Choices()), policy, pytest.fail)
         config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
-        url = f"http://127.0.0.1:{door.port}"
+        url = f"http://127.0.0.1:{policy.port}"
         with httpx.Client(base_url=url, timeout=60) as client:
-            client.door, client.home, client.runs = door, url, runs
+            client.policy, client.home, client.runs = policy, url, runs
             yield client
         server.should_exit = True
         thread.join(10)

@@ -8,7 +8,7 @@ export { foldPath };
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, guess: number | null}} Choice
  * @typedef {{epochs: number, seconds: number | null, seen: Record<string, number | null>,
  *   unseen: Record<string, number | null>, share: (number | null)[], mean: (number | null)[],
- *   shown: (number | null)[]}} Frame
+ *   shown: (number | null)[]}} Snapshot
  * @typedef {{combination: (number | string)[], answer: number, picture: string}} Shown
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, folds: number,
  *   places: (number | string)[][], place_names: string[], symbol_names: string[], answers: number[],
@@ -59,7 +59,7 @@ export const post = (path, document) =>
  * Listen to a fold as it learns: through the worker that all tabs share or, where a browser has no
  * such worker, by oneself.
  * @param {string} run @param {number} fold
- * @param {{frames: (frames: Frame[]) => void, restart: () => void, state: (state: State) => void,
+ * @param {{snapshots: (snapshots: Snapshot[]) => void, restart: () => void, state: (state: State) => void,
  *   end?: () => void, lost?: () => void}} told
  * @returns {() => void} call it to stop listening
  */

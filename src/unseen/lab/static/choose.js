@@ -6,8 +6,8 @@ import { byId, duration, make } from "./dom.js";
  * @typedef {import("./api.js").Choice} Choice
  * @typedef {import("./api.js").Setup} Setup
  * @typedef {{name: string, effort: string, about: string, settings: Record<string, any>}} Preset
- * @typedef {{presets: Preset[], operations: Record<string, string>, splits: Record<string, string>,
- *   symbols: Record<string, string>, models: Record<string, string>,
+ * @typedef {{presets: Preset[], operation: Record<string, string>, split: Record<string, string>,
+ *   symbols: Record<string, string>, model: Record<string, string>,
  *   more: {name: string, kind: string, about: string}[]}} Catalogue
  */
 
@@ -20,10 +20,10 @@ export class Form {
     this.catalogue = catalogue;
     this.choice = choice;
     this.onChange = onChange;
-    fill(byId("split"), { [OWN]: "the pairs that I choose", ...titled(catalogue.splits) });
-    fill(byId("operation"), { ...titled(catalogue.operations), [EXPRESSION]: "an expression…" });
+    fill(byId("split"), { [OWN]: "the pairs that I choose", ...titled(catalogue.split) });
+    fill(byId("operation"), { ...titled(catalogue.operation), [EXPRESSION]: "an expression…" });
     fill(byId("symbols"), titled(catalogue.symbols));
-    fill(byId("model"), titled(catalogue.models));
+    fill(byId("model"), titled(catalogue.model));
     this.#efforts();
     this.#more();
     byId("split").addEventListener("change", () => {
@@ -127,7 +127,7 @@ export class Form {
     const split = this.value("split");
     put(byId("split"), Array.isArray(split) ? OWN : split);
     const operation = String(this.value("operation"));
-    const known = operation in this.catalogue.operations;
+    const known = operation in this.catalogue.operation;
     const typing = document.activeElement === byId("expression");
     byId("expression-field").hidden = known && !typing;
     put(byId("operation"), known && !typing ? operation : EXPRESSION);

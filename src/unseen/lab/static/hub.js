@@ -5,16 +5,16 @@ import { openStream } from "./stream.js";
 
 /** @typedef {import("./stream.js").News} News */
 
-/** @type {Map<string, {ports: Set<MessagePort>, frames: any[], state: News | null, close: () => void}>} */
+/** @type {Map<string, {ports: Set<MessagePort>, snapshots: any[], state: News | null, close: () => void}>} */
 const streams = new Map();
 
 /** @param {string} path */
 function begin(path) {
-  const stream = { ports: new Set(), frames: /** @type {any[]} */ ([]), state: /** @type {News | null} */ (null), close: () => {} };
+  const stream = { ports: new Set(), snapshots: /** @type {any[]} */ ([]), state: /** @type {News | null} */ (null), close: () => {} };
   streams.set(path, stream);
   stream.close = openStream(path, (news) => {
-    if (news.kind === "frames") stream.frames.push(...news.data);
-    if (news.kind === "restart") stream.frames = [];
+    if (news.kind === "snapshots") stream.snapshots.push(...news.data);
+    if (news.kind === "restart") stream.snapshots = [];
     if (news.kind === "state") stream.state = news;
     for (const port of stream.ports) port.postMessage(news);
     if (news.kind === "end") streams.delete(path);
@@ -41,7 +41,7 @@ self.addEventListener("connect", (event) => {
     const stream = streams.get(path) ?? begin(path);
     stream.ports.add(port);
     // whoever comes later is told what the others know
-    if (stream.frames.length) port.postMessage({ kind: "frames", data: stream.frames });
+    if (stream.snapshots.length) port.postMessage({ kind: "snapshots", data: stream.snapshots });
     if (stream.state) port.postMessage(stream.state);
   });
   port.start();

@@ -38,7 +38,7 @@ let trying;
 
 const grid = new Grid(byId("grid"), { onPaint: choosePairs, onAsk: (row) => shown?.run && askCell(shown, shown.run, row) });
 const watch = new Watch({
-  onFrame: (frame) => shown && grid.colour(frame?.share ?? null),
+  onSnapshot: (snapshot) => shown && grid.colour(snapshot?.share ?? null),
   onState: hearState,
   onNews: () => trying?.refresh?.(),
 });
@@ -391,7 +391,6 @@ async function look() {
   try {
     training = (await get("/api/training")).training;
     controls();
-    if (!shown && setup?.seconds === null && usable) await ask(false); // it may know by now
   } catch {
     // whoever asks next is told
   }

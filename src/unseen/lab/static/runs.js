@@ -93,16 +93,16 @@ function column(name, setup, apart) {
     const grid = new Grid(gridBox);
     const curve = new Curve(curveBox);
     grid.show(setup, false);
-    /** @type {import("./api.js").Frame[]} */
-    let frames = [];
+    /** @type {import("./api.js").Snapshot[]} */
+    let snapshots = [];
     return listen(name, setup.fold, {
-      frames: (more) => {
-        frames = [...frames, ...more];
-        curve.show(frames, setup.epochs, setup.guess, frames.length - 1);
-        grid.colour(frames[frames.length - 1].share);
+      snapshots: (more) => {
+        snapshots = [...snapshots, ...more];
+        curve.show(snapshots, setup.epochs, setup.guess, snapshots.length - 1);
+        grid.colour(snapshots[snapshots.length - 1].share);
       },
       restart: () => {
-        frames = [];
+        snapshots = [];
       },
       state: ({ outcome }) => {
         if (!outcome) return;

@@ -1,14 +1,14 @@
 // A fold as it learns, from the server's events; for a page, or for the worker that all pages share.
 
 /**
- * @typedef {{kind: "frames" | "restart" | "state" | "end" | "lost", data: any}} News
+ * @typedef {{kind: "snapshots" | "restart" | "state" | "end" | "lost", data: any}} News
  */
 
 /** @param {string} run @param {number} fold */
 export const foldPath = (run, fold) => `/api/runs/${encodeURIComponent(run)}/folds/${fold}`;
 
 /**
- * Listen until the end; a connection that is lost is taken up again from the last frame.
+ * Listen until the end; a connection that is lost is taken up again from the last snapshot.
  * @param {string} path of the fold @param {(news: News) => void} tell
  * @returns {() => void} call it to stop listening
  */
@@ -24,9 +24,9 @@ export function openStream(path, tell) {
   const open = () => {
     if (over) return;
     source = new EventSource(`${path}/watch?from=${encodeURIComponent(last)}`);
-    for (const kind of /** @type {const} */ (["frames", "restart", "state", "end"])) {
+    for (const kind of /** @type {const} */ (["snapshots", "restart", "state", "end"])) {
       source.addEventListener(kind, (event) => {
-        if (kind === "frames") last = event.lastEventId;
+        if (kind === "snapshots") last = event.lastEventId;
         if (kind === "end") close();
         tell({ kind, data: JSON.parse(event.data) });
       });

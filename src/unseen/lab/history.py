@@ -1,0 +1,111 @@
+"""A fold as it learns, read from its run folder: what all who watch it share."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from unseen.files import DamagedFileError
+from unseen.lab.choices import Setup
+from unseen.problem.operations import spelled
+from unseen.problem.randomness import Streams
+from unseen.problem.samples import render_pictures
+from unseen.report.report import as_data_uri
+from unseen.runs.events import Measured, Progressed
+from unseen.runs.fold import FoldResult
+from unseen.runs.measuring import Measurement, shown_samples, watched_samples
+from unseen.runs.run_folder import RunFolder
+from unseen.runs.session import FoldFollower
+
+RESULT_SECONDS = 1.0  # between looks whether a fold is done
+HELD_SECONDS = 3.0  # between looks whether some other process works on a fold
+
+
+class History:
+    """What is known of a fold so far; `refresh` reads what is new."""
+
+    def __init__(self, folder: RunFolder, setup: Setup) -> None:
+        self.folder, self.setup = folder, setup
+        self.snapshots: list[dict[str, Any]] = []
+        self.restarts = 0  # how often snapshots were taken back
+        self.progress: dict[str, Any] | None = None
+        self.result: FoldResult | None = None
+        self.refreshed = self._result_read = self._held_read = -math.inf
+        self._is_held = False
+        self._follower = FoldFollower(folder, setup.fold)
+        digits = setup.task.combinations.digits
+        self._rows = {str(spelled(each)): row for row, each in enumerate(digits)}
+
+    def refresh(self, is_over: bool = False) -> None:
+        """Read what has happened since the last time; the result only now and then."""
+        self.refreshed = time.monotonic()
+        if is_over or self.refreshed - self._result_read > RESULT_SECONDS:
+            # before the measurements: once there is a result, no other follows
+            self._result_read = self.refreshed
+            try:
+                self.result = self.folder.result(self.setup.fold, thorough=False)
+            except DamagedFileError:
+                self.result = None
+        news = [*self._follower.news()]
+        measured = [each.measurement for each in news if isinstance(each, Measured)]
+        known = len(self._follower.told) - len(measured)
+        self.restarts += known < len(self.snapshots)
+        self.snapshots[known:] = [self._snapshot(each) for each in measured]
+        for each in news:
+            if isinstance(each, Progressed):
+                self.progress = {"epochs": each.epochs, "loss": each.loss, "start": each.start}
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.folder.path.name, self.setup.fold
+
+    def is_held(self) -> bool:
+        """Whether some process trains the fold; looking takes its lock, so it is done rarely."""
+        if time.monotonic() - self._held_read > HELD_SECONDS:
+            self._is_held = self.folder.is_held(self.setup.fold)
+            self._held_read = time.monotonic()
+        return self._is_held
+
+    def _snapshot(self, measurement: Measurement) -> dict[str, Any]:
+        """A measurement as the page takes it: shares and means by row of the table."""
+        shares: list[float | None] = [None] * len(self._rows)
+        means: list[float | None] = [None] * len(self._rows)
+        columns = (measurement.combinations, measurement.right, measurement.samples)
+        for combination, right, samples, mean in zip(*columns, measurement.mean, strict=False):
+            row = self._rows.get(str(combination))
+            if row is not None and samples > 0:
+                shares[row], means[row] = round(right / samples, 4), mean
+        names = ("epochs", "seconds", "seen", "unseen", "shown")
+        kept = {name: getattr(measurement, name) for name in names}
+        return kept | {"share": shares, "mean": means}
+
+    def outcome(self) -> dict[str, Any] | None:
+        """What the finished fold came to; None before."""
+        if (result := self.result) is None:
+            return None
+        return {
+            "measures": result.measures,
+            "quadrants": {name: each.get("rounded") for name, each in result.quadrants.items()},
+            "seconds": result.seconds,
+            "parameters": result.parameters,
+        }
+
+    def samples(self) -> list[dict[str, Any]]:
+        """The samples whose answers are in every snapshot."""
+        experiment, task = self.setup.experiment, self.setup.task
+        streams = Streams(experiment.seed, self.setup.fold)
+        watched = watched_samples(task, experiment.training.watched_samples, streams)
+        if watched is None:
+            return []
+        samples = watched.samples.some(shown_samples(watched))
+        rows = zip(
+            task.combinations.digits[samples.combinations],
+            samples.answers.tolist(),
+            render_pictures(samples, np.arange(len(samples))),
+            strict=True,
+        )
+        return [
+            {"combination": spelled(digits), "answer": answer, "picture": as_data_uri(picture)}
+            for digits, answer, picture in rows
+        ]
