@@ -54,7 +54,7 @@ class History:
         self.snapshots[known:] = [self._snapshot(each) for each in measured]
         for each in news:
             if isinstance(each, Progressed):
-                self.progress = {"epochs": each.epochs, "loss": each.loss, "start": each.start}
+                self.progress = {"epochs": each.epochs, "start": each.start}
 
     @property
     def key(self) -> tuple[str, int]:
@@ -68,17 +68,16 @@ class History:
         return self._is_held
 
     def _snapshot(self, measurement: Measurement) -> dict[str, Any]:
-        """A measurement as the page takes it: shares and means by row of the table."""
+        """A measurement as the page takes it: shares by row of the table."""
         shares: list[float | None] = [None] * len(self._rows)
-        means: list[float | None] = [None] * len(self._rows)
         columns = (measurement.combinations, measurement.right, measurement.samples)
-        for combination, right, samples, mean in zip(*columns, measurement.mean, strict=False):
+        for combination, right, samples in zip(*columns, strict=False):
             row = self._rows.get(str(combination))
             if row is not None and samples > 0:
-                shares[row], means[row] = round(right / samples, 4), mean
+                shares[row] = round(right / samples, 4)
         names = ("epochs", "seconds", "seen", "unseen", "shown")
         kept = {name: getattr(measurement, name) for name in names}
-        return kept | {"share": shares, "mean": means}
+        return kept | {"share": shares}
 
     def outcome(self) -> dict[str, Any] | None:
         """What the finished fold came to; None before."""
@@ -87,8 +86,6 @@ class History:
         return {
             "measures": result.measures,
             "quadrants": {name: each.get("rounded") for name, each in result.quadrants.items()},
-            "seconds": result.seconds,
-            "parameters": result.parameters,
         }
 
     def samples(self) -> list[dict[str, Any]]:

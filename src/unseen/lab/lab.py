@@ -16,11 +16,9 @@ from unseen.analysis.comparison import RunGroup, compare_groups
 from unseen.api import Run
 from unseen.errors import UnseenError, printable
 from unseen.lab.cells import Networks, cell_json, picture_of
-from unseen.lab.choices import EFFORTS, Choices, Setup, setup_json, setup_of
+from unseen.lab.choices import Choices, Setup, setup_json, setup_of
 from unseen.lab.history import History
 from unseen.lab.trainings import Training, Trainings
-from unseen.networks.models import MODELS
-from unseen.problem.problem import Problem
 from unseen.report.comparisons import comparison_json
 from unseen.report.drawing import share_colours
 from unseen.report.repeat_command import side_by_side
@@ -28,12 +26,9 @@ from unseen.report.tables import describe
 from unseen.report.verdict_text import verdict_text
 from unseen.runs.experiment import Experiment
 from unseen.runs.find_runs import list_runs
-from unseen.runs.fold import FoldResult
-from unseen.runs.presets import PRESETS
 from unseen.runs.run_folder import RunFolder
 
 MOST_LISTED = 200  # runs
-LEAST_SECONDS = 2.0  # of a training that says how fast this machine is
 MOST_HISTORIES = 20  # in memory
 Result = TypeVar("Result")
 
@@ -46,7 +41,7 @@ class Lab:
         self.trainings = Trainings(runs_dir)
         self.networks = Networks(choices.own_model)
         self.histories: dict[tuple[str, int], History] = {}
-        self.pace: float | None = None  # of this machine: its seconds for one of `usual_seconds`
+        self.last_seconds: dict[str, float] = {}  # by preset: what its last fold took here
         self.is_closing, self.starting = False, asyncio.Lock()
         # one thread for what takes milliseconds, one for what takes seconds
         self._short, self._long = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
@@ -121,7 +116,8 @@ class Lab:
         setup = self.choices.setup(document)
         folder = RunFolder.of(setup.experiment, self.runs_dir)
         there = folder.is_there()
-        return self._setup_json(setup) | {
+        return setup_json(setup) | {
+            "last_seconds": self.last_seconds,
             "run": folder.path.name if there and setup.fold in folder.folds() else None,
             "guess": folder.guess() if there else None,
         }
@@ -129,32 +125,13 @@ class Lab:
     def opened(self, name: str, fold: int | None) -> dict[str, Any]:
         """A run as the page shows it, from what it was run with."""
         history = self.history(name, fold)
-        return self._setup_json(history.setup) | {
+        return setup_json(history.setup) | {
+            "last_seconds": self.last_seconds,
             "run": name,
             "label": printable(history.folder.label),
             "guess": history.folder.guess(),
             "shown": history.samples(),
         }
-
-    def _setup_json(self, setup: Setup) -> dict[str, Any]:
-        """A setup, how long it takes here, and how long the same problem takes by other presets."""
-        problem = setup.experiment.problem
-        others = {name: _with_problem(PRESETS[name](), problem) for name in EFFORTS}
-        return setup_json(setup) | {
-            "seconds": self.seconds(setup.experiment),
-            "estimates": {name: self.seconds(each) for name, each in others.items()},
-        }
-
-    def seconds(self, experiment: Experiment) -> float | None:
-        """How long a fold takes here; None before one was trained to its end."""
-        usual = usual_seconds(experiment)
-        return None if self.pace is None or usual is None else self.pace * usual
-
-    def note_pace(self, experiment: Experiment, result: FoldResult) -> None:
-        """Learn from a fold that was trained here how fast this machine is."""
-        usual = usual_seconds(experiment)
-        if usual is not None and result.seconds > LEAST_SECONDS:
-            self.pace = result.seconds / result.starts / usual
 
     async def start(self, document: dict[str, Any]) -> Training:
         """Train the fold of a setup, with a person's guess of its outcome."""
@@ -186,15 +163,13 @@ class Lab:
         try:
             experiment = folder.experiment()
             self.choices.refuse_others(experiment)
-            results, damages = folder.results(thorough=False)
+            results, _ = folder.results(thorough=False)
         except UnseenError as error:
             return row | {"fault": printable(str(error))}
         right = [each.measures.get("rounded", math.nan) for each in results]
         return row | {
             "described": describe(experiment, results),
             "done": [each.fold for each in results],
-            "begun": folder.folds(),
-            "damaged": len(damages),
             "rounded": float(np.mean(right)) if right else None,
             "guess": folder.guess(),
         }
@@ -233,26 +208,3 @@ class Lab:
         folder, setup = self.open_setup(name, fold)
         (answer,) = self.networks.answers(folder, setup, picture_of(panels, setup)).tolist()
         return {"answer": answer}
-
-
-def usual_seconds(experiment: Experiment) -> float | None:
-    """What a fold takes where its preset takes as long as PRESETS says; None for no preset."""
-    if (preset := PRESETS.get(experiment.name)) is None:
-        return None
-    return preset.seconds_per_fold * _work(experiment) / _work(preset())
-
-
-def _work(experiment: Experiment) -> float:
-    """What training costs, in pictures of the smallest network."""
-    training, problem = experiment.training, experiment.problem
-    cost = MODELS[training.model].cost if training.model in MODELS else 2.0
-    learnt = problem.samples_per_combination * training.epochs * 3
-    tested = problem.test_samples_per_combination * 0.3
-    return cost * (learnt + tested) * problem.length / 2
-
-
-def _with_problem(experiment: Experiment, problem: Problem) -> Experiment:
-    """A preset asked another problem, with as many samples as it takes itself."""
-    own = experiment.problem
-    samples = {name: getattr(own, name) for name in Problem.model_fields if "samples" in name}
-    return experiment.change(problem=problem.change(**samples))

@@ -70,7 +70,7 @@ async def _state(lab: Lab, history: History) -> dict[str, Any]:
         elif status == "done":  # and its files are damaged since
             status = "unfinished"
     if training is not None and status == "done" and history.result is not None:
-        lab.note_pace(history.setup.experiment, history.result)
+        lab.last_seconds[history.setup.experiment.name] = history.result.seconds
     return {
         "status": status,
         "fault": "" if training is None else training.fault,

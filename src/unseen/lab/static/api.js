@@ -7,19 +7,18 @@ export { foldPath };
 /**
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, guess: number | null}} Choice
  * @typedef {{epochs: number, seconds: number | null, seen: Record<string, number | null>,
- *   unseen: Record<string, number | null>, share: (number | null)[], mean: (number | null)[],
+ *   unseen: Record<string, number | null>, share: (number | null)[],
  *   shown: (number | null)[]}} Snapshot
  * @typedef {{combination: (number | string)[], answer: number, picture: string}} Shown
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, folds: number,
  *   places: (number | string)[][], place_names: string[], symbol_names: string[], answers: number[],
  *   unseen: number[], undetermined: number[], leakage: string[], things: string, symbol: string,
  *   answers_word: string, picture: number[], epochs: number, command: string | null,
- *   seconds: number | null, estimates: Record<string, number | null>, run: string | null, label?: string, guess: number | null,
+ *   last_seconds: Record<string, number>, run: string | null, label?: string, guess: number | null,
  *   shown?: Shown[]}} Setup
  * @typedef {{status: string, fault: string, notes: {kind: string}[],
- *   progress: {epochs: number, loss: number | null, start: number} | null,
- *   outcome: {measures: Record<string, number | null>, quadrants: Record<string, number | null>,
- *     seconds: number, parameters: number} | null}} State
+ *   progress: {epochs: number, start: number} | null,
+ *   outcome: {measures: Record<string, number | null>, quadrants: Record<string, number | null>} | null}} State
  */
 
 export class LabError extends Error {

@@ -110,7 +110,7 @@ export class Form {
     this.choice.settings = { ...setup.settings };
     this.choice.preset = setup.preset;
     this.choice.fold = setup.fold;
-    for (const [preset, seconds] of Object.entries(setup.estimates)) this.#estimate(preset, seconds);
+    for (const [preset, seconds] of Object.entries(setup.last_seconds)) this.#tellSeconds(preset, seconds);
     this.showChoice();
     fill(byId("fold"), Object.fromEntries(Array.from({ length: setup.folds }, (_, at) => [at + 1, { text: String(at + 1) }])));
     byId("fold").value = String(setup.fold);
@@ -136,10 +136,10 @@ export class Form {
     for (const { name } of this.catalogue.more) put(byId(`more-${name}`), this.value(name));
   }
 
-  /** @param {string} preset @param {number | null} seconds */
-  #estimate(preset, seconds) {
+  /** What the last training with a preset took. @param {string} preset @param {number} seconds */
+  #tellSeconds(preset, seconds) {
     const about = document.querySelector(`[data-effort="${preset}"]`);
-    if (about && seconds !== null) about.textContent = `${preset}, ~${duration(seconds)}`;
+    if (about) about.textContent = `${preset}, last ${duration(seconds)}`;
   }
 
   /** Say what is wrong with what was changed last; null if nothing is. @param {string} changed @param {string | null} fault */

@@ -4,7 +4,7 @@ import { fromHash, toHash } from "./address.js";
 import { foldPath, get, post } from "./api.js";
 import { askCell } from "./cell.js";
 import { Form } from "./choose.js";
-import { byId, copy, duration, make, openDialog, percent, percentage } from "./dom.js";
+import { byId, copy, make, openDialog, percent, percentage } from "./dom.js";
 import { Grid, combinationOf, rowOf, usePalette } from "./grid.js";
 import { showRuns } from "./runs.js";
 import { mountTry } from "./try.js";
@@ -241,8 +241,6 @@ function controls(status = watch.state?.status ?? "") {
   byId("clear").hidden = shown !== null;
   byId("show-run").hidden = shown !== null || !setup?.run;
   byId("watch-words").textContent = shown ? "Watch it learn" : "Guess, then watch";
-  const seconds = setup?.seconds;
-  byId("estimate").textContent = shown === null && seconds ? `about ${duration(seconds)} on this machine` : "";
   const elsewhere = byId("elsewhere");
   const other = training?.under_way && !isShown(training) ? training : null;
   if (other && elsewhere.hidden) {
