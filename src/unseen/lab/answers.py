@@ -14,7 +14,7 @@ from unseen.files import parse_json
 from unseen.report.json_view import jsonable
 from unseen.settings import format_value
 
-LARGEST_BODY_BYTES = 5_000_000
+LARGEST_BODY_BYTES = 1_000_000
 JSON_TYPE = "application/json"
 BEGINS_WITH_WORD = re.compile(r"[a-z]{2,}[ ,;]|a [a-z]")  # unlike "a // b" and "fast-1a2b"
 IN_WORDS = {
