@@ -225,10 +225,10 @@ def test_the_keyboard_reaches_the_cells_of_every_grid(lab, open_lab):
 
 
 def test_a_network_that_answers_nan_says_so_wherever_it_is_asked(lab, open_lab):
-    astray = {"learning_rate": 1e30, "optimizer": "adadelta", "seed": 23}
-    trained_run(lab, split=[(1, 1)], **astray)
-    page = open_lab(lab, **SETUP, split="1.1", **astray)
-    page.wait_for_selector("#curve-caption:has-text('went astray')")
+    diverging = {"learning_rate": 1e30, "optimizer": "adadelta", "seed": 23}
+    trained_run(lab, split=[(1, 1)], **diverging)
+    page = open_lab(lab, **SETUP, split="1.1", **diverging)
+    page.wait_for_selector("#curve-caption:has-text('Training diverged')")
     draw(page)
     page.wait_for_selector("#try-network:has-text('The network answers NaN')")
     page.wait_for_selector(".try-said:has-text('No answer.')")
@@ -307,15 +307,15 @@ def test_faults_are_said_beside_what_is_typed(lab, open_lab):
     assert page.locator("#grid td.open").count() == 10
     page.select_option("#fold", "20")
     page.wait_for_selector("#grid td.unseen[data-row='99']")
-    astray = open_lab(lab, preset="fast", split="/etc/passwd")
-    assert "cannot be used" in astray.locator("#fault").inner_text()
-    assert len(unseen(astray)) == 10
+    refused = open_lab(lab, preset="fast", split="/etc/passwd")
+    assert "cannot be used" in refused.locator("#fault").inner_text()
+    assert len(unseen(refused)) == 10
 
 
 def test_runs_are_listed_reopened_and_compared(lab, open_lab):
     for seed in (15, 16):
         folder = trained_run(lab, fold=2, seed=seed)
-        (folder.path / "folds/01").mkdir()  # begun by somebody, and left
+        (folder.path / "folds/01").mkdir()  # begun and left
     page = open_lab(lab, **SETUP, guess=80)
     page.click("#open-runs")
     page.wait_for_selector(".runs li")

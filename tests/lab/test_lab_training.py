@@ -152,7 +152,7 @@ def is_fork_server(process: psutil.Process) -> bool:
     return False
 
 
-def test_a_process_that_fails_while_nobody_waits_changes_nothing(tmp_path):
+def test_a_process_that_fails_while_none_waits_changes_nothing(tmp_path):
     trainings = Trainings(tmp_path)
     for status, expected in (("done", "done"), ("stopped", "stopped"), ("starting", "failed")):
         trainings.last = Training("a-run", 1, status)

@@ -111,7 +111,7 @@ def client_with_token(tmp_path) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_whoever_binds_elsewhere_needs_the_token(client_with_token):
+def test_other_machines_need_the_token(client_with_token):
     client = client_with_token
     port = client.policy.port
     for host in (f"192.168.1.7:{port}", f"127.0.0.1:{port}", f"[fe80::1]:{port}"):

@@ -78,7 +78,7 @@ class RunningLab:
 
 
 def end_while_it_trains(lab: RunningLab, number: signal.Signals) -> None:
-    """Send a signal while somebody listens: server, training and listeners end."""
+    """Send a signal while a fold is watched: server, training and listeners end."""
     run = lab.start(epochs=2_000, samples=20)["run"]
 
     def hear() -> None:

@@ -114,7 +114,7 @@ def test_one_draws_chooses_and_is_told_whether_it_was_seen(browser, trained):
     page.locator(".try-live", has_text=f"rounds to {left + right}. {verdict}").wait_for(
         state="attached"
     )
-    # another pair, by the keyboard; and whoever never saw it
+    # another pair, by the keyboard; and a network that never saw it
     page.get_by_label("What the left digit is").select_option("3")
     page.get_by_label("What the right digit is").select_option("8")
     pressed = page.locator(".pair-cell[aria-pressed=true]")

@@ -59,7 +59,7 @@ def export(
     if onnx is not None:
         from unseen.use.network_files import onnx_runtime
 
-        onnx_runtime()  # what is not installed is said before anything is loaded
+        onnx_runtime()  # before a run is loaded
     named = given(settings)
     model = named.pop("model") if is_own(named.get("model", "")) else None
     exported = load(run, runs_dir, **named)

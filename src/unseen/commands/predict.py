@@ -1,4 +1,4 @@
-"""`unseen predict`: what the networks of a run answer to pictures of one's own."""
+"""`unseen predict`: what the networks of a run answer to pictures of the user's."""
 
 import os
 import sys
@@ -64,7 +64,7 @@ def predict(
     folds = [each.fold for each in asked.results] if fold is None else [fold]
     shown = None if truth is None else find_truth(truth, asked.experiment.problem, folds)
     paths, faults = find_pictures(pictures)
-    said: list[Prediction | FailedPicture] = []
+    predictions: list[Prediction | FailedPicture] = []
     for each in count_up(asked.predict_files(paths, fold, model), len(paths), stderr_console):
         if isinstance(each, FailedPicture):
             faults.append(each)
@@ -74,11 +74,11 @@ def predict(
             if show:
                 emit(drawn(each.picture.pixels))
             continue
-        said.append(each)
+        predictions.append(each)
     if json:
-        emit(predictions_json(str(asked.folder.path), folds, said, shown))
+        emit(predictions_json(str(asked.folder.path), folds, predictions, shown))
     elif csv:
-        emit(predictions_csv(said, shown).removesuffix("\n"))
+        emit(predictions_csv(predictions, shown).removesuffix("\n"))
     elif shown is not None:
         emit(truth_line(shown, asked.experiment.problem, folds))
     return 1 if faults else 0

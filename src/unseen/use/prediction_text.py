@@ -63,14 +63,14 @@ def prediction_line(prediction: Prediction, truth: Truth | None = None) -> str:
 
 def truth_line(truth: Truth, problem: Problem, folds: Sequence[int]) -> str:
     """Whether the networks that are asked have seen a combination."""
-    said = format_combination(truth.combination, symbol_words(problem.symbols))
+    name = format_combination(truth.combination, symbol_words(problem.symbols))
     count = len(truth.unseen_in)
     if len(folds) == 1:
         state = "unseen" if count else "seen in training"
-        return f"{said} makes {truth.answer}; it was {state} in fold {folds[0]}"
+        return f"{name} makes {truth.answer}; it was {state} in fold {folds[0]}"
     which = ", ".join(map(str, truth.unseen_in))
     unseen = f"unseen in fold{'s' * (count > 1)} {which}" if count else "unseen in none of them"
-    return f"{said} makes {truth.answer}; of {format_count(len(folds), 'fold')}, it was {unseen}"
+    return f"{name} makes {truth.answer}; of {format_count(len(folds), 'fold')}, it was {unseen}"
 
 
 def drawn(pixels: NDArray[np.uint8]) -> str:

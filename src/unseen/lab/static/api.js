@@ -59,15 +59,15 @@ export const post = (path, document) =>
  * such worker, by oneself.
  * @param {string} run @param {number} fold
  * @param {{snapshots: (snapshots: Snapshot[]) => void, restart: () => void, state: (state: State) => void,
- *   end?: () => void, lost?: () => void}} told
+ *   end?: () => void, lost?: () => void}} listeners
  * @returns {() => void} call it to stop listening
  */
-export function listen(run, fold, told) {
+export function listen(run, fold, listeners) {
   const path = foldPath(run, fold);
-  const hear = (/** @type {import("./stream.js").News} */ { kind, data }) => told[kind]?.(data);
-  if (typeof SharedWorker === "undefined") return openStream(path, hear);
+  const receive = (/** @type {import("./stream.js").News} */ { kind, data }) => listeners[kind]?.(data);
+  if (typeof SharedWorker === "undefined") return openStream(path, receive);
   const { port } = new SharedWorker("/static/hub.js", { type: "module", name: "unseen lab" });
-  port.onmessage = (event) => hear(event.data);
+  port.onmessage = (event) => receive(event.data);
   port.postMessage(path);
   const leave = () => port.postMessage("leave");
   addEventListener("pagehide", leave, { once: true });

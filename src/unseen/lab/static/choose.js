@@ -11,7 +11,7 @@ import { byId, duration, make } from "./dom.js";
  *   more: {name: string, kind: string, about: string}[]}} Catalogue
  */
 
-const OWN = "own"; // pairs of one's own
+const OWN = "own"; // pairs that the person chooses
 const EXPRESSION = "expression";
 
 export class Form {
@@ -50,7 +50,7 @@ export class Form {
       byId(name).addEventListener(name === "seed" ? "input" : "change", () => this.set(name, byId(name).value));
     }
     /** @type {(number | string)[][] | null} */
-    this.pairs = null; // those of the present setup, to begin one's own from
+    this.pairs = null; // those of the present setup, from which a person's own choice begins
   }
 
   /** Change a setting; one that is as in the preset is not kept. @param {string} name @param {any} value */
@@ -110,7 +110,7 @@ export class Form {
     this.choice.settings = { ...setup.settings };
     this.choice.preset = setup.preset;
     this.choice.fold = setup.fold;
-    for (const [preset, seconds] of Object.entries(setup.last_seconds)) this.#tellSeconds(preset, seconds);
+    for (const [preset, seconds] of Object.entries(setup.last_seconds)) this.#showSeconds(preset, seconds);
     this.showChoice();
     fill(byId("fold"), Object.fromEntries(Array.from({ length: setup.folds }, (_, at) => [at + 1, { text: String(at + 1) }])));
     byId("fold").value = String(setup.fold);
@@ -137,13 +137,13 @@ export class Form {
   }
 
   /** What the last training with a preset took. @param {string} preset @param {number} seconds */
-  #tellSeconds(preset, seconds) {
+  #showSeconds(preset, seconds) {
     const about = document.querySelector(`[data-effort="${preset}"]`);
     if (about) about.textContent = `${preset}, last ${duration(seconds)}`;
   }
 
   /** Say what is wrong with what was changed last; null if nothing is. @param {string} changed @param {string | null} fault */
-  tell(changed, fault) {
+  showFault(changed, fault) {
     const place = ["split", "fold"].includes(changed) ? "split" : changed === "operation" ? "operation" : "other";
     for (const each of ["split", "operation", "other"]) {
       const said = byId(`error-${each}`);

@@ -1,4 +1,4 @@
-// The worker that all tabs of a browser share: one connection for each fold that somebody watches.
+// The worker that all tabs of a browser share: one connection for each fold that is watched.
 // A browser keeps only six connections to one server, so a seventh tab would wait for ever.
 
 import { openStream } from "./stream.js";
@@ -40,7 +40,7 @@ self.addEventListener("connect", (event) => {
     path = String(data);
     const stream = streams.get(path) ?? begin(path);
     stream.ports.add(port);
-    // whoever comes later is told what the others know
+    // a tab that comes later receives what the others have
     if (stream.snapshots.length) port.postMessage({ kind: "snapshots", data: stream.snapshots });
     if (stream.state) port.postMessage(stream.state);
   });

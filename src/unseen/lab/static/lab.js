@@ -8,7 +8,7 @@ import { byId, copy, make, openDialog, percent, percentage } from "./dom.js";
 import { Grid, combinationOf, rowOf, usePalette } from "./grid.js";
 import { showRuns } from "./runs.js";
 import { mountTry } from "./try.js";
-import { Watch, tell } from "./watch.js";
+import { Watch, showStatus } from "./watch.js";
 
 /**
  * @typedef {import("./api.js").Choice} Choice
@@ -39,7 +39,7 @@ let trying;
 const grid = new Grid(byId("grid"), { onPaint: choosePairs, onAsk: (row) => shown?.run && askCell(shown, shown.run, row) });
 const watch = new Watch({
   onSnapshot: (snapshot) => shown && grid.colour(snapshot?.share ?? null),
-  onState: hearState,
+  onState: receiveState,
   onNews: () => trying?.refresh?.(),
 });
 
@@ -60,9 +60,9 @@ document.documentElement.dataset.ready = "yes";
 /** @returns {Promise<any>} */
 async function start() {
   try {
-    const told = await get("/api/lab");
-    usePalette(told.colours);
-    return told;
+    const state = await get("/api/lab");
+    usePalette(state.colours);
+    return state;
   } catch (fault) {
     complain(fault);
     throw fault;
@@ -98,12 +98,12 @@ async function ask(opening) {
     if (number !== asked) return;
     setup = answer;
     usable = true;
-    form.tell(changed, null);
+    form.showFault(changed, null);
     if (opening && answer.run) return openRun(answer.run, answer.fold, choice.guess);
     showSetup(answer);
   } catch (fault) {
     if (number !== asked) return;
-    form.tell(/** @type {LabError} */ (fault).setting ?? changed, /** @type {Error} */ (fault).message);
+    form.showFault(/** @type {LabError} */ (fault).setting ?? changed, /** @type {Error} */ (fault).message);
     usable = false;
     controls();
     if (!setup) await fallBack();
@@ -156,7 +156,7 @@ async function openRun(name, fold, guess = null) {
     usable = true;
     choice.guess = opened.guess ??= guess;
     describe(opened);
-    form.tell(changed, null);
+    form.showFault(changed, null);
     grid.show(opened, false);
     grid.colour([]);
     legend(opened, true);
@@ -193,9 +193,9 @@ function askSoon(opening = false) {
 }
 
 /** @param {import("./api.js").State} state */
-function hearState(state) {
+function receiveState(state) {
   if (training && isShown(training)) training.under_way = ["starting", "training"].includes(state.status);
-  if (state.status === "done") tellOutcome(state);
+  if (state.status === "done") showOutcome(state);
   controls(state.status);
 }
 
@@ -205,7 +205,7 @@ function isShown(some) {
 }
 
 /** @param {import("./api.js").State} state */
-async function tellOutcome(state) {
+async function showOutcome(state) {
   const run = shown?.run;
   const right = state.outcome?.measures.rounded;
   const words = make("span", {});
@@ -274,7 +274,7 @@ function remember() {
 
 async function train() {
   byId("start").disabled = true;
-  tell("Starting…");
+  showStatus("Starting…");
   try {
     const { preset, settings, fold, guess } = choice;
     const begun = await post("/api/start", { preset, settings, fold, guess });
@@ -282,7 +282,7 @@ async function train() {
     await openRun(begun.run, begun.fold);
     byId("stop").focus();
   } catch (fault) {
-    tell("");
+    showStatus("");
     complain(fault);
     controls();
   }
@@ -322,7 +322,7 @@ function showTry() {
     ask: async (panels) => {
       try {
         const answered = await post(`${foldPath(run, described.fold)}/answer`, { panels: panels.map(base64) });
-        byId("try-network").textContent = answered.answer === null ? "The network answers NaN: it went astray in training." : "";
+        byId("try-network").textContent = answered.answer === null ? "The network answers NaN: its training diverged." : "";
         return answered.answer;
       } catch (fault) {
         byId("try-network").textContent = /** @type {Error} */ (fault).message;
@@ -390,7 +390,7 @@ async function look() {
     training = (await get("/api/training")).training;
     controls();
   } catch {
-    // whoever asks next is told
+    // the next request will say so
   }
 }
 

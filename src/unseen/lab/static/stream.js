@@ -9,10 +9,10 @@ export const foldPath = (run, fold) => `/api/runs/${encodeURIComponent(run)}/fol
 
 /**
  * Listen until the end; a connection that is lost is taken up again from the last snapshot.
- * @param {string} path of the fold @param {(news: News) => void} tell
+ * @param {string} path of the fold @param {(news: News) => void} onNews
  * @returns {() => void} call it to stop listening
  */
-export function openStream(path, tell) {
+export function openStream(path, onNews) {
   /** @type {EventSource | null} */
   let source = null;
   let last = "";
@@ -28,12 +28,12 @@ export function openStream(path, tell) {
       source.addEventListener(kind, (event) => {
         if (kind === "snapshots") last = event.lastEventId;
         if (kind === "end") close();
-        tell({ kind, data: JSON.parse(event.data) });
+        onNews({ kind, data: JSON.parse(event.data) });
       });
     }
     source.addEventListener("error", () => {
       if (over) return;
-      tell({ kind: "lost", data: null });
+      onNews({ kind: "lost", data: null });
       if (source?.readyState === EventSource.CLOSED) setTimeout(open, 2000);
     });
   };

@@ -64,8 +64,8 @@ export class Watch {
         this.at = 0;
         this.#show();
       },
-      state: (state) => this.#hear(state),
-      lost: () => tell("The lab does not answer; trying again.", true),
+      state: (state) => this.#receive(state),
+      lost: () => showStatus("The lab does not answer; trying again.", true),
     });
   }
 
@@ -81,7 +81,7 @@ export class Watch {
     byId("before").hidden = false;
     byId("progress-box").hidden = true;
     byId("verdict").textContent = "";
-    tell("");
+    showStatus("");
   }
 
   get isLast() {
@@ -112,7 +112,7 @@ export class Watch {
   }
 
   /** @param {State} state */
-  #hear(state) {
+  #receive(state) {
     const setup = /** @type {Setup} */ (this.setup);
     this.state = state;
     const share = (state.progress?.epochs ?? 0) / setup.epochs;
@@ -132,7 +132,7 @@ export class Watch {
       killed: `${state.fault} Go on continues from what was saved.`,
       unfinished: "Unfinished: its training was stopped or killed. Go on continues from what was saved.",
     }[state.status] ?? state.status;
-    tell([said, noted].filter(Boolean).join(" "), ["failed", "killed"].includes(state.status));
+    showStatus([said, noted].filter(Boolean).join(" "), ["failed", "killed"].includes(state.status));
     this.#show();
     this.onState(state);
   }
@@ -197,7 +197,7 @@ export class Watch {
   #caption(snapshot) {
     const last = this.snapshots[this.snapshots.length - 1];
     if (last && last.unseen.mse === null) {
-      return "The network went astray: its answers are no numbers any more (NaN). A smaller learning rate may help.";
+      return "Training diverged: the network's answers are NaN. A smaller learning rate may help.";
     }
     if (this.state?.status === "done" && !this.snapshots.length) return "Nothing was measured while it learnt.";
     return snapshot ? "Pictures that round to the right answer, in handwriting that it has never seen." : "";
@@ -205,7 +205,7 @@ export class Watch {
 }
 
 /** Say where training stands. @param {string} text @param {boolean} [bad] */
-export function tell(text, bad = false) {
+export function showStatus(text, bad = false) {
   const status = byId("status");
   if (status.textContent !== text) status.textContent = text;
   status.classList.toggle("bad", bad);
