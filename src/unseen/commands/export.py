@@ -17,6 +17,7 @@ from unseen.problem.task import make_task
 from unseen.runs.fold import torch_threads
 from unseen.runs.presets import PRESETS
 from unseen.runs.session import find_experiment
+from unseen.use.data_files import WRITERS, fold_data
 
 CHECKED_PICTURES = 1_000  # by which an ONNX file is compared with torch
 
@@ -112,8 +113,6 @@ def data(
     settings: Annotated[Settings | None, Parameter(name="*")] = None,
 ) -> None:
     """Write the samples of a fold, with a manifest of seeds, hashes and images."""
-    from unseen.use.data_files import WRITERS, fold_data
-
     wanted = {"parquet": parquet, "npz": npz, "png": png}
     named = {name: path for name, path in wanted.items() if path is not None}
     if len(named) != 1:
