@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from browsers import go_without
 from lab_server import TINY, RunningLab, served_lab
-from made_up_runs import made_up_run, noisy, outcome
+from made_up_runs import made_up_run, noisy
 
-from unseen.problem.task import make_task
-from unseen.runs.measuring import Measurement
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.worker import complete_fold
@@ -234,28 +232,6 @@ def test_a_network_that_answers_nan_says_so_wherever_it_is_asked(lab, open_lab):
     page.wait_for_selector(".try-said:has-text('No answer.')")
     cell(page, 0, 0).click()
     page.wait_for_selector("#cell-body:has-text('NaN in all')")
-
-
-def test_more_tabs_than_a_browser_has_connections_watch_one_training(lab, browser):
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    experiment = fast().vary(split=[(1, 1)], seed=19, **TINY)
-    folder = RunFolder.of(experiment, lab.runs)
-    folder.create(experiment)
-    measured = {"rounded": 0.5, "mse": 1.0, "mean_error": 0.0}
-    tabs = []
-    with folder.hold(1):  # as a process does that trains it
-        folder.measurements(1).add(
-            Measurement(0.5, 1.0, measured, measured, [[1, 1]], [1], [2], [2.5]), first=True
-        )
-        for _ in range(7):
-            tabs.append(context.new_page())
-            tabs[-1].goto(f"{lab.url}#{urlencode({**SETUP, 'seed': 19, 'split': '1.1'})}")
-            tabs[-1].wait_for_selector("#moment:not(:empty)")
-        tabs[0].close()
-        folder.save(outcome(experiment, 1, make_task(experiment.problem), noisy, recorded=True))
-    for tab in tabs[1:]:
-        tab.wait_for_selector("#verdict a")
 
 
 def draw(page) -> None:

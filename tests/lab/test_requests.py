@@ -71,7 +71,7 @@ def test_only_its_own_page_is_answered(client, headers, status):
 
 def test_a_number_beyond_all_measure_is_no_fault_of_the_server(client):
     number = "9" * 5_000
-    for path in (f"folds/{number}/watch", f"folds/1/cells/{number}"):
+    for path in (f"folds/{number}/history", f"folds/1/cells/{number}"):
         refused(client.get(f"/api/runs/{client.run}/{path}"), 404, "as long as this")
 
 
@@ -226,7 +226,7 @@ def test_runs_are_named_by_their_folder_and_no_other_way(client):
         answers = [
             client.get(f"/api/runs/{name}/folds/1/cells/1"),
             client.get(f"/runs/{name}/report"),
-            client.get(f"/api/runs/{name}/folds/1/watch"),
+            client.get(f"/api/runs/{name}/folds/1/history"),
             client.get("/api/compare", params={"run": [name, client.run]}),
         ]
         assert {each.status_code for each in answers} <= {404}, name
@@ -317,7 +317,7 @@ def test_no_damage_of_a_run_folder_is_more_than_a_sentence(client, tmp_path_fact
     whole = client.runs / client.run
     kept = tmp_path_factory.mktemp("kept") / client.run
     whole.rename(kept)
-    paths = ["", "/folds/1/watch", "/folds/1/cells/38", "/folds/1/cells/39"]
+    paths = ["", "/folds/1/history", "/folds/1/cells/38", "/folds/1/cells/39"]
     try:
         for name, contents in DAMAGES.items():
             for content in contents:
@@ -384,7 +384,7 @@ def test_a_thousand_bad_requests_leave_the_server_as_it_was_until_it_is_interrup
         bodies = [json.dumps(document).encode() for document, _ in SETTINGS]
         bodies += [b"", b"{", b"[" * 20_000, b"\xff", b" " * 100_000, b'{"guess": {}}', b"NaN"]
         paths = ["/api/setup", "/api/start", "/api/stop", "/", "/api/runs/..%2f..", "/api/nope"]
-        paths += ["/api/runs/x/folds/1/answer", "/api/runs/x/folds/-1/watch", "/static/..%2fx.js"]
+        paths += ["/api/runs/x/folds/1/answer", "/api/runs/x/folds/-1/history", "/static/..%2fx.js"]
         headers = [JSON, {}, JSON | {"origin": "http://evil"}, JSON | {"host": "evil"}]
         headers += [JSON | {"cookie": "a" * 9000}, JSON | {"content-type": "text/plain"}]
         methods = ["POST", "GET", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "BREW"]

@@ -1,6 +1,5 @@
 """A lab that tests start as people do: the real command, in a process of its own."""
 
-import json
 import os
 import re
 import select
@@ -51,17 +50,24 @@ class RunningLab:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def listen(self, run: str, fold: int = 1, seconds: float = 60) -> Iterator[tuple[str, object]]:
-        """The events of a fold until they end."""
-        path = f"/api/runs/{run}/folds/{fold}/watch"
-        kind = ""
-        with self.client.stream("GET", path, timeout=seconds) as stream:
-            assert stream.status_code == 200
-            for line in stream.iter_lines():
-                if line.startswith("event: "):
-                    kind = line.removeprefix("event: ")
-                elif line.startswith("data: "):
-                    yield kind, json.loads(line.removeprefix("data: "))
+    def listen(self, run: str, fold: int = 1) -> Iterator[tuple[str, Any]]:
+        """The news of a fold, as the page asks for them, until it is over."""
+        path = f"/api/runs/{run}/folds/{fold}/history"
+        last, state = "", None
+        while True:
+            answer = self.client.get(path, params={"from": last})
+            assert answer.status_code == 200, answer.text
+            news = answer.json()
+            last = news["from"]
+            if news["snapshots"]:
+                yield "snapshots", news["snapshots"]
+                continue
+            if news["state"] != state:
+                state = news["state"]
+                yield "state", state
+            if not state["under_way"]:
+                return
+            time.sleep(0.1)
 
     def last_state(self, run: str) -> dict:
         return [told for kind, told in self.listen(run) if kind == "state"][-1]

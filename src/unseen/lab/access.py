@@ -15,7 +15,7 @@ from unseen.lab.answers import error_response
 LONGEST_PATH = 1_000  # characters; the name of a run has at most 255
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
 # a report has scripts of its own: it is sandboxed, and cannot send requests

@@ -8,6 +8,7 @@ import numpy as np
 
 from unseen.files import DamagedFileError
 from unseen.lab.choices import Setup
+from unseen.lab.trainings import Training
 from unseen.problem.operations import spelled
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import render_pictures
@@ -18,8 +19,10 @@ from unseen.runs.measuring import Measurement, shown_samples, watched_samples
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.session import FoldFollower
 
+REFRESH_SECONDS = 0.15
 RESULT_SECONDS = 1.0  # between looks whether a fold is done
 HELD_SECONDS = 3.0  # between looks whether some other process works on a fold
+SNAPSHOTS_AT_ONCE = 100
 
 
 class History:
@@ -39,6 +42,8 @@ class History:
 
     def refresh(self, is_over: bool = False) -> None:
         """Read what has happened since the last time; the result only now and then."""
+        if not is_over and time.monotonic() - self.refreshed < REFRESH_SECONDS:
+            return  # another page has just asked
         self.refreshed = time.monotonic()
         if is_over or self.refreshed - self._result_read > RESULT_SECONDS:
             # before the measurements: once there is a result, no other follows
@@ -86,6 +91,42 @@ class History:
         return {
             "measures": result.measures,
             "quadrants": {name: each.get("rounded") for name, each in result.quadrants.items()},
+        }
+
+    def after(self, last: str) -> dict[str, Any]:
+        """The snapshots after the `last` that a page has, and how it asks for those that follow."""
+        restarts, _, number = last.partition("-")
+        is_known = restarts == str(self.restarts) and number.isdecimal()
+        start = int(number[:9]) if is_known else 0
+        start = start if start <= len(self.snapshots) else 0
+        some = self.snapshots[start : start + SNAPSHOTS_AT_ONCE]
+        return {
+            "from": f"{self.restarts}-{start + len(some)}",
+            "restarted": bool(last) and start == 0 and not last.endswith("-0"),
+            "snapshots": some,
+        }
+
+    def state(self, training: Training | None) -> dict[str, Any]:
+        """What the status of the fold is, which the lab may train, and how far it has come."""
+        status: str = "unfinished" if training is None else training.status
+        if training is None or not training.is_under_way:
+            # first whether it is held: a process that has released it has saved its result
+            is_held = self.result is None and self.is_held()
+            if self.result is None and not is_held:
+                self.refresh(is_over=True)
+            if self.result is not None:
+                status = "done"
+            elif is_held:
+                status = "elsewhere"
+            elif status == "done":  # and its files are damaged since
+                status = "unfinished"
+        return {
+            "status": status,
+            "under_way": status in ("starting", "training", "elsewhere"),
+            "fault": "" if training is None else training.fault,
+            "notes": [] if training is None else training.notes,
+            "progress": self.progress,
+            "outcome": self.outcome() if status == "done" else None,
         }
 
     def samples(self) -> list[dict[str, Any]]:

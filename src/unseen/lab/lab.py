@@ -42,7 +42,7 @@ class Lab:
         self.networks = Networks(choices.own_model)
         self.histories: dict[tuple[str, int], History] = {}
         self.last_seconds: dict[str, float] = {}  # by preset: what its last fold took here
-        self.is_closing, self.starting = False, asyncio.Lock()
+        self.starting = asyncio.Lock()
         # one thread for what takes milliseconds, one for what takes seconds
         self._short, self._long = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
@@ -54,15 +54,9 @@ class Lab:
         try:
             yield
         finally:
-            self.is_closing = True
             await self.trainings.close()
             for pool in (self._short, self._long):
                 pool.shutdown(wait=False, cancel_futures=True)
-
-    def close(self) -> None:
-        """Have listeners and the training end; the rest ends with the server."""
-        self.is_closing = True
-        self.trainings.interrupt()
 
     async def run_short(self, function: Callable[..., Result], *arguments: Any) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._short, function, *arguments)
@@ -110,6 +104,18 @@ class Lab:
         for oldest in [*self.histories][:-MOST_HISTORIES]:
             del self.histories[oldest]
         return history
+
+    def news(self, name: str, fold: int, last: str) -> dict[str, Any]:
+        """What is new in a fold after the `last` snapshot that a page has; asked every moment."""
+        history = self.histories.get((name, fold)) or self.history(name, fold)
+        training = self.trainings.last
+        if training is not None and (training.run, training.fold) != history.key:
+            training = None
+        history.refresh()
+        state = history.state(training)  # first: a fold that is done has all its snapshots
+        if training is not None and training.status == "done" and history.result is not None:
+            self.last_seconds[history.setup.experiment.name] = history.result.seconds
+        return history.after(last) | {"state": state}
 
     def described(self, document: dict[str, Any]) -> dict[str, Any]:
         """A setup that the page has sent, with what is known of it."""

@@ -1,12 +1,10 @@
 """The lab at its address: a socket, a server on it, and an end within a second."""
 
 import secrets
-import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 
@@ -80,19 +78,6 @@ def find_first_run(run: str | None, runs_dir: Path) -> tuple[str | None, Path]:
     return path.name, runs_dir if path.parent == runs_dir.absolute() else path.parent
 
 
-class LabServer(uvicorn.Server):
-    """A server that closes the lab when it is asked to end, so that no listener delays it."""
-
-    def __init__(self, config: uvicorn.Config, lab: Lab) -> None:
-        super().__init__(config)
-        self.lab = lab
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.lab.close()
-        self.force_exit = sig == signal.SIGINT and self.should_exit
-        super().handle_exit(sig, frame)
-
-
 def serve(
     runs_dir: Path,
     address: Address,
@@ -116,4 +101,4 @@ def serve(
     )
     address.socket.listen(256)
     ready()
-    LabServer(config, lab).run(sockets=[address.socket])
+    uvicorn.Server(config).run(sockets=[address.socket])

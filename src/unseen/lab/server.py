@@ -8,14 +8,13 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from unseen.errors import UnseenError, printable
 from unseen.lab.access import REPORT_POLICY, AccessMiddleware, AccessPolicy
 from unseen.lab.answers import body_of, fault_handlers, json_response
 from unseen.lab.lab import Lab
-from unseen.lab.watching import watch_events
 
 STATIC = files("unseen.lab") / "static"
 TYPES = {
@@ -41,7 +40,7 @@ def create_app(lab: Lab, policy: AccessPolicy, say: Callable[[str], None]) -> St
         Route("/api/runs", runs),
         Route("/api/runs/{run}", run),
         Route("/api/runs/{run}/verdict", verdict),
-        Route(f"{FOLD}/watch", watch),
+        Route(f"{FOLD}/history", history),
         Route(f"{FOLD}/cells/{{row:int}}", cell),
         Route(f"{FOLD}/answer", answer, methods=["POST"]),
         Route("/api/compare", compare),
@@ -134,14 +133,10 @@ async def verdict(request: Request) -> Response:
     return json_response(await lab.run_long(lab.verdict, request.path_params["run"]))
 
 
-async def watch(request: Request) -> Response:
-    """The fold as it learns, as server-sent events, after the last snapshot that was received."""
-    lab, path = lab_of(request), request.path_params
-    history = await lab.run_short(lab.history, path["run"], path["fold"])
-    last = request.headers.get("last-event-id") or request.query_params.get("from", "")
-    headers = {"x-accel-buffering": "no"}
-    events = watch_events(lab, history, last)
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+async def history(request: Request) -> Response:
+    """What is new in a fold since the page has asked last."""
+    lab, path, last = lab_of(request), request.path_params, request.query_params.get("from", "")
+    return json_response(await lab.run_short(lab.news, path["run"], path["fold"], last))
 
 
 async def cell(request: Request) -> Response:

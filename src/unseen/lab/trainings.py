@@ -134,15 +134,8 @@ class Trainings:
                 process.kill()
                 await process.wait()
 
-    def interrupt(self) -> None:
-        """Ask the process to end, from a signal's handler: the server ends."""
-        self._is_closed = self._is_stopped = True
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.terminate()
-
     async def close(self) -> None:
-        """Wait until the process has ended."""
-        self.interrupt()
+        """End the training under way and the process."""
+        self._is_closed = self._is_stopped = True
         if self._process is not None:
             await self._end(self._process)

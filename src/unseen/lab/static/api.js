@@ -1,8 +1,6 @@
 // Asking the server, and listening to it. Whatever it refuses, it says in words.
 
-import { foldPath, openStream } from "./stream.js";
-
-export { foldPath };
+const PAUSE = 300, LOST_PAUSE = 2000; // milliseconds between two questions what is new
 
 /**
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, guess: number | null}} Choice
@@ -16,7 +14,7 @@ export { foldPath };
  *   answers_word: string, picture: number[], epochs: number, command: string | null,
  *   last_seconds: Record<string, number>, run: string | null, label?: string, guess: number | null,
  *   shown?: Shown[]}} Setup
- * @typedef {{status: string, fault: string, notes: {kind: string}[],
+ * @typedef {{status: string, under_way: boolean, fault: string, notes: {kind: string}[],
  *   progress: {epochs: number, start: number} | null,
  *   outcome: {measures: Record<string, number | null>, quadrants: Record<string, number | null>} | null}} State
  */
@@ -54,26 +52,40 @@ export const post = (path, document) =>
     body: JSON.stringify(document),
   });
 
+/** @param {string} run @param {number} fold */
+export const foldPath = (run, fold) => `/api/runs/${encodeURIComponent(run)}/folds/${fold}`;
+
 /**
- * Listen to a fold as it learns: through the worker that all tabs share or, where a browser has no
- * such worker, by oneself.
+ * Follow a fold as it learns, by asking what is new until it is over.
  * @param {string} run @param {number} fold
- * @param {{snapshots: (snapshots: Snapshot[]) => void, restart: () => void, state: (state: State) => void,
- *   end?: () => void, lost?: () => void}} listeners
- * @returns {() => void} call it to stop listening
+ * @param {{snapshots: (snapshots: Snapshot[]) => void, restart: () => void,
+ *   state: (state: State) => void, lost?: () => void}} listeners
+ * @returns {() => void} call it to stop
  */
-export function listen(run, fold, listeners) {
-  const path = foldPath(run, fold);
-  const receive = (/** @type {import("./stream.js").News} */ { kind, data }) => listeners[kind]?.(data);
-  if (typeof SharedWorker === "undefined") return openStream(path, receive);
-  const { port } = new SharedWorker("/static/hub.js", { type: "module", name: "unseen lab" });
-  port.onmessage = (event) => receive(event.data);
-  port.postMessage(path);
-  const leave = () => port.postMessage("leave");
-  addEventListener("pagehide", leave, { once: true });
-  return () => {
-    removeEventListener("pagehide", leave);
-    leave();
-    port.close();
-  };
+export function follow(run, fold, listeners) {
+  let last = "", known = "";
+  let stopped = false;
+  async function poll() {
+    const news = await get(`${foldPath(run, fold)}/history?from=${last}`).catch(() => null);
+    if (stopped) return;
+    if (!news) {
+      listeners.lost?.();
+      known = "";
+      setTimeout(poll, LOST_PAUSE);
+      return;
+    }
+    const { state, snapshots } = news;
+    last = news.from;
+    if (news.restarted) listeners.restart();
+    if (snapshots.length) listeners.snapshots(snapshots);
+    const isLast = !state.under_way && !snapshots.length; // at the end, all snapshots come first
+    const text = JSON.stringify(state);
+    if (text !== known && (state.under_way || isLast)) {
+      known = text;
+      listeners.state(state);
+    }
+    if (!isLast) setTimeout(poll, snapshots.length ? 0 : PAUSE);
+  }
+  poll();
+  return () => { stopped = true; };
 }

@@ -1,6 +1,6 @@
 // The runs of the folder: open one, read its report, set two side by side.
 
-import { get, listen } from "./api.js";
+import { follow, get } from "./api.js";
 import { Curve } from "./curve.js";
 import { byId, decimal, make, openDialog, percent } from "./dom.js";
 import { Grid } from "./grid.js";
@@ -95,7 +95,7 @@ function column(name, setup, apart) {
     grid.show(setup, false);
     /** @type {import("./api.js").Snapshot[]} */
     let snapshots = [];
-    return listen(name, setup.fold, {
+    return follow(name, setup.fold, {
       snapshots: (more) => {
         snapshots = [...snapshots, ...more];
         curve.show(snapshots, setup.epochs, setup.guess, snapshots.length - 1);

@@ -1,6 +1,6 @@
 // A fold as it learns: figures, curve, samples, and a slider that rewinds them all.
 
-import { listen } from "./api.js";
+import { follow } from "./api.js";
 import { Curve, momentOf } from "./curve.js";
 import { byId, decimal, duration, make, percent } from "./dom.js";
 
@@ -51,7 +51,7 @@ export class Watch {
     for (const each of document.querySelectorAll(".things")) each.textContent = setup.things;
     this.#buildSamples(setup);
     this.#show();
-    this.leave = listen(/** @type {string} */ (setup.run), setup.fold, {
+    this.leave = follow(/** @type {string} */ (setup.run), setup.fold, {
       snapshots: (snapshots) => {
         const live = this.at >= this.snapshots.length - 1;
         this.snapshots.push(...snapshots);
@@ -116,8 +116,7 @@ export class Watch {
     const setup = /** @type {Setup} */ (this.setup);
     this.state = state;
     const share = (state.progress?.epochs ?? 0) / setup.epochs;
-    const underWay = ["starting", "training", "elsewhere"].includes(state.status);
-    byId("progress-box").hidden = !underWay;
+    byId("progress-box").hidden = !state.under_way;
     byId("progress").value = share;
     const start = state.progress?.start ?? 1;
     byId("left").textContent = this.#left(share, start);
