@@ -6,6 +6,7 @@ import math
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -130,6 +131,7 @@ class Lab:
 
     def opened(self, name: str, fold: int | None) -> dict[str, Any]:
         """A run as the page shows it, from what it was run with."""
+        self._long.submit(import_module, "torch")  # seconds, which the first drawing need not wait
         history = self.history(name, fold)
         return setup_json(history.setup) | {
             "last_seconds": self.last_seconds,
