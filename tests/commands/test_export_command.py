@@ -61,8 +61,7 @@ def test_other_kinds_of_networks_become_onnx(model, tmp_path):
     pytest.importorskip("onnxruntime")
     torch.manual_seed(0)
     network = laid_out_for_speed(RescaledOutput(MODELS[model].build(2, 28, 56), 9.0, 4.0).eval())
-    made = write_onnx({1: network}, some_pictures(50), tmp_path / "network.onnx")
-    assert made.difference <= 1e-4
+    assert write_onnx({1: network}, some_pictures(50), tmp_path / "network.onnx") <= 1e-4
 
 
 def test_answers_that_differ_are_not_written(tmp_path, monkeypatch, capsys):
@@ -79,6 +78,15 @@ def test_without_onnxruntime_it_is_said_first_what_to_install(tmp_path, monkeypa
     monkeypatch.setattr("unseen.commands.export.load", None)  # it is said before a run is read
     assert command(["export", str(RUN), "--onnx", str(tmp_path / "network.onnx")]) == 2
     assert "pip install 'unseen[onnx]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["--page", "--onnx", "--safetensors"])
+def test_a_network_that_diverged_is_not_exported(kind, tmp_path, monkeypatch, capsys):
+    network = RescaledOutput(MODELS["lenet5"].build(2, 28, 56), np.nan, 4.0)
+    monkeypatch.setattr("unseen.api.load_network", lambda *_: network)
+    assert command(["export", str(RUN), kind, str(tmp_path / "file")]) == 2
+    assert "the network of fold 1 diverged" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_weights_come_with_a_card_that_says_what_was_measured(tmp_path, capsys):
@@ -104,7 +112,6 @@ def test_weights_come_with_a_card_that_says_what_was_measured(tmp_path, capsys):
     [
         (["export", str(RUN)], "name one of --page"),
         (["export", str(RUN), "--page", "a", "--onnx", "b"], "name one of --page"),
-        (["export", str(RUN), "--page", "a", "--fold", "1"], "leave out --fold"),
         (["export", str(RUN), "--safetensors", "x", "--fold", "9"], "fold 9 is not done"),
         (["export", "data"], "name one of --parquet"),
         (["export", "data", "--npz", "x.npz", "--fold", "11"], "folds 1 to 10"),

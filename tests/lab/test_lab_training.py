@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,11 +18,10 @@ from lab_server import PAIRS, TINY, end_while_it_trains, running_lab
 from made_up_runs import made_up_run, noisy
 
 from unseen.api import load
-from unseen.lab.state import Training, Trainings
+from unseen.lab.trainings import Training, Trainings
 from unseen.runs.fold import run_fold
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 
 LONG = {"epochs": 2_000, "samples": 20}
 
@@ -32,8 +30,7 @@ def test_a_run_of_the_lab_is_an_ordinary_run_with_the_same_bits(lab):
     answer = lab.post("/api/start", {"settings": {"split": PAIRS, **TINY}, "guess": 0.7})
     run = answer.json()["run"]
     told = [*lab.listen(run)]
-    frames = [frame for kind, some in told if kind == "frames" for frame in some]
-    assert [kind for kind, _ in told][-1] == "end"
+    snapshots = [snapshot for kind, some in told if kind == "snapshots" for snapshot in some]
     state = [each for kind, each in told if kind == "state"][-1]
     assert state["status"] == "done"
     experiment = fast().vary(split=PAIRS, **TINY)
@@ -44,16 +41,16 @@ def test_a_run_of_the_lab_is_an_ordinary_run_with_the_same_bits(lab):
     assert state["outcome"]["measures"]["rounded"] == outcome.result.measures["rounded"]
     assert folder.guess() == 0.7
     measured = load(folder.path).measurements(1)
-    assert len(frames) == len(measured) > 2
-    assert frames[-1]["unseen"] == measured[-1].unseen
-    assert frames[-1]["shown"] == measured[-1].shown
-    shares = frames[-1]["share"]
+    assert len(snapshots) == len(measured) > 2
+    assert snapshots[-1]["unseen"] == measured[-1].unseen
+    assert snapshots[-1]["shown"] == measured[-1].shown
+    shares = snapshots[-1]["share"]
     at = measured[-1].combinations.index([3, 8])
     assert shares[38] == pytest.approx(measured[-1].right[at] / measured[-1].samples[at], abs=1e-4)
     assert folder.unseen_file.read_text() == "3 8\n4 1\n7 7\n"
     opened = lab.client.get(f"/api/runs/{run}").json()
     assert (opened["guess"], opened["unseen"]) == (0.7, [38, 41, 77])
-    assert len(opened["shown"]) == len(frames[-1]["shown"])
+    assert len(opened["shown"]) == len(snapshots[-1]["shown"])
     assert opened["command"].startswith("unseen run fast --split '3 8; 4 1; 7 7' --samples 6")
 
 
@@ -114,7 +111,7 @@ def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, 
 
     async def scene() -> None:
         trainings = Trainings(tmp_path)
-        await trainings.warm_up()
+        await trainings.load_process()
         await asyncio.sleep(0.3)
         assert len(begun) == 1
         await trainings.start(fast(), 1)
@@ -125,23 +122,15 @@ def test_a_training_process_that_cannot_begin_is_not_started_for_ever(tmp_path, 
         assert len(begun) == 2
         await trainings.close()
 
-    monkeypatch.setattr("unseen.lab.state.create_subprocess_exec", counted)
+    monkeypatch.setattr("unseen.lab.trainings.create_subprocess_exec", counted)
     with ThreadPoolExecutor(1) as pool:  # a browser of other tests has its loop in this thread
         pool.submit(asyncio.run, scene()).result()
 
 
-def starting_trainer(stdout: int) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-m", "unseen.lab.trainer"],
-        stdin=subprocess.PIPE,
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-
-
 def test_a_process_that_is_killed_while_it_starts_is_said_on_the_page_and_not_by_a_traceback():
-    with starting_trainer(subprocess.PIPE) as trainer:
+    command = [sys.executable, "-m", "unseen.lab.trainer"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, start_new_session=True, **pipes) as trainer:
         family, end = psutil.Process(trainer.pid), time.monotonic() + 30
         while trainer.poll() is None and time.monotonic() < end:
             # the process that loads torch: the one that is short of memory first
@@ -149,21 +138,10 @@ def test_a_process_that_is_killed_while_it_starts_is_said_on_the_page_and_not_by
                 each.kill()
             time.sleep(0.05)
         assert trainer.poll() == 1
-        told, said = trainer.stdout.read(), trainer.stderr.read()
-    assert said == b""
-    (event,) = map(json.loads, told.splitlines())
+        (event,) = map(json.loads, trainer.stdout)
+        assert trainer.stderr.read() == b""
     assert event["event"] == "Failed"
     assert event["fault"].startswith("Training could not start: its process was killed")
-
-
-def test_what_a_killed_process_had_started_ends_without_a_traceback():
-    with starting_trainer(subprocess.DEVNULL) as trainer:
-        family = psutil.Process(trainer.pid)
-        while not any(map(is_fork_server, family.children())):
-            time.sleep(0.01)
-        time.sleep(0.3)  # by now it was asked for a worker, which it gives once torch is loaded
-        trainer.kill()
-        assert trainer.stderr.read() == b""  # until the last of them has ended
 
 
 def is_fork_server(process: psutil.Process) -> bool:
@@ -172,52 +150,33 @@ def is_fork_server(process: psutil.Process) -> bool:
     return False
 
 
-def test_a_process_that_fails_while_nobody_waits_changes_nothing(tmp_path):
+def test_a_process_that_fails_while_none_waits_changes_nothing(tmp_path):
     trainings = Trainings(tmp_path)
     for status, expected in (("done", "done"), ("stopped", "stopped"), ("starting", "failed")):
         trainings.last = Training("a-run", 1, status)
-        trainings._hear({"event": "Failed", "fault": "Training could not start"})
+        trainings._take({"event": "Failed", "fault": "Training could not start"})
         assert trainings.last.status == expected
 
 
-def test_what_the_lab_trains_has_the_bits_of_a_plain_run(lab, tmp_path):
-    run = lab.start(seed=7)["run"]
-    lab.wait_until("done")
-    experiment = RunFolder(lab.runs / run).experiment()
-    plain = RunFolder.of(experiment, tmp_path)
-    plain.create(experiment)
-    complete_fold(plain.path, experiment, 1)
-    assert plain.path.name == run
-    weights = "folds/01/model.safetensors"
-    assert (plain.path / weights).read_bytes() == (lab.runs / run / weights).read_bytes()
-
-
-def test_twenty_listeners_and_a_dead_one_are_all_served(lab):
+def test_twenty_pages_follow_a_training_and_cost_little(lab):
     run = lab.start(seed=5, epochs=4)["run"]
     heard: list[int] = []
 
     def hear() -> None:
-        frames = [some for kind, some in lab.listen(run) if kind == "frames"]
-        heard.append(sum(map(len, frames)))
+        heard.append(sum(len(some) for kind, some in lab.listen(run) if kind == "snapshots"))
 
-    host, port = lab.client.base_url.host, lab.client.base_url.port
-    with socket.create_connection((host, port)) as dead:  # asks, and never reads
-        dead.sendall(
-            f"GET /api/runs/{run}/folds/1/watch HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
-        )
-        before = psutil.Process(lab.process.pid).cpu_times()
-        begun = time.monotonic()
-        threads = [threading.Thread(target=hear) for _ in range(20)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(100)
-        seconds = time.monotonic() - begun
-        after = psutil.Process(lab.process.pid).cpu_times()
+    before, begun = psutil.Process(lab.process.pid).cpu_times(), time.monotonic()
+    threads = [threading.Thread(target=hear) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(100)
+    seconds, after = time.monotonic() - begun, psutil.Process(lab.process.pid).cpu_times()
     assert heard == [len(RunFolder(lab.runs / run).measurements(1).read())] * 20
     assert lab.last_state(run)["status"] == "done"
     # what the server takes from the cores, while training has one of them
-    assert after.user + after.system - before.user - before.system < 0.5 * seconds
+    used = after.user + after.system - before.user - before.system
+    assert used < 0.5 * seconds
 
 
 def test_a_run_that_another_process_trains_is_followed_to_its_end(lab):
@@ -232,49 +191,19 @@ def test_a_run_that_another_process_trains_is_followed_to_its_end(lab):
     assert [each["status"] for kind, each in told if kind == "state"][-1] == "done"
 
 
-def test_a_listener_goes_on_from_where_it_was(lab):
+def test_a_page_asks_for_what_is_new_and_strange_positions_begin_again(lab):
     run = lab.start()["run"]
     lab.wait_until("done")
-    path = f"/api/runs/{run}/folds/1/watch"
-    whole = lab.client.get(path).text
-    ids = [line[4:] for line in whole.splitlines() if line.startswith("id: ")]
-    rest = lab.client.get(path, headers={"last-event-id": ids[-1]}).text
-    assert "event: frames" in whole
-    assert "event: frames" not in rest
-    assert "event: frames" not in lab.client.get(path, params={"from": ids[-1]}).text
-    for strange in ("9-999999", "x", "-1", "0-" + "9" * 5000, "\x7f"):
-        again = lab.client.get(path, params={"from": strange})
-        assert again.text.count("event: frames") == whole.count("event: frames"), strange
 
+    def news(last: str) -> dict:
+        return lab.client.get(f"/api/runs/{run}/folds/1/history", params={"from": last}).json()
 
-def test_the_report_stands_in_a_corner_of_its_own(lab):
-    run = lab.start()["run"]
-    lab.wait_until("done")
-    page = lab.client.get(f"/runs/{run}/report")
-    assert page.headers["content-security-policy"].startswith("sandbox allow-scripts;")
-    assert "What was run" in page.text
-    assert lab.client.get(f"/api/runs/{run}/verdict").json()["headline"]
-
-
-def test_two_runs_are_compared(lab):
-    runs = []
-    for seed in (0, 1):
-        runs.append(lab.start(seed=seed)["run"])
-        lab.wait_until("done")
-    compared = lab.client.get("/api/compare", params={"run": runs}).json()
-    assert compared["apart"] == ["", "--seed 1"]
-    assert -1 <= compared["comparison"]["differences"][0]["rounded"]["difference"] <= 1
-    listed = lab.client.get("/api/runs").json()["runs"]
-    assert {*runs} <= {each["run"] for each in listed if each["done"]}
-
-
-def test_a_network_that_goes_astray_says_so(lab):
-    run = lab.start(learning_rate=1e30, optimizer="adadelta")["run"]
-    told = [*lab.listen(run)]
-    frames = [frame for kind, some in told if kind == "frames" for frame in some]
-    assert frames[-1]["unseen"]["mse"] is None
-    assert None in frames[-1]["shown"]
-    assert lab.client.get(f"/api/runs/{run}/folds/1/cells/38").json()["mean"] is None
+    whole = news("")
+    assert not whole["restarted"]
+    assert news(whole["from"])["snapshots"] == []
+    for strange in ("9-999999", "x", "-1", "0-" + "9" * 5000, "\x7f", "1-2"):
+        assert news(strange)["snapshots"] == whole["snapshots"], strange
+    assert news("1-2")["restarted"]
 
 
 def test_a_training_ends_with_a_server_that_is_killed(tmp_path: Path):
@@ -289,7 +218,8 @@ def test_a_lab_for_others_warns_and_opens_a_run(tmp_path: Path):
         here = {"host": f"127.0.0.1:{lab.client.base_url.port}"}
         assert lab.client.get("/api/lab", headers=here).status_code == 401
         token = lab.url.partition("?")[2]
-        told = lab.client.get(f"/api/lab?{token}", headers=here).json()
+        assert lab.client.get(f"/?{token}", headers=here).status_code == 200  # sets a cookie
+        told = lab.client.get("/api/lab", headers=here).json()
         assert told["first_run"] == made.path.name
         listed = lab.client.get("/api/runs", headers=here).json()["runs"]
         assert [each["run"] for each in listed] == [made.path.name]

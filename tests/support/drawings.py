@@ -1,138 +1,45 @@
-"""Digits drawn by strokes: several hands' ways of writing each, as somebody's pen would go.
-
-A stroke is a list of places in a square of 100 × 100, y downwards, which the pen passes in smooth
-curves; "|" is a corner. Strokes are parted by ";".
-"""
+"""The digits of tests/data/drawings.txt as the points that a pen passes."""
 
 import math
+from pathlib import Path
 
-Stroke = list[tuple[float, float]]
+Point = tuple[float, ...]
+Stroke = list[Point]  # in shares of the square's side
 
-WRITTEN = {
-    0: (
-        "50,10 30,20 22,50 30,80 50,90 70,80 78,50 70,20 50,10",
-        "58,8 40,22 32,52 38,84 52,90 66,74 70,44 66,18 54,8",
-        "50,18 26,28 18,50 26,74 50,84 74,74 82,50 74,28 52,17",
-        "62,14 44,10 28,30 24,56 32,84 54,92 72,78 78,48 70,20 56,8 44,12",
-        "36,16 58,10 74,26 78,54 68,82 48,90 30,78 24,48 36,18",
-        "48,14 24,24 14,46 22,72 46,84 74,78 88,54 78,26 50,13",
-    ),
-    1: (
-        "50,10 50,90",
-        "60,10 44,90",
-        "34,30 52,10 | 52,90",
-        "34,28 52,10 | 52,88 ; 32,88 72,88",
-        "22,50 54,10 | 54,90",
-        "54,8 50,50 48,92",
-        "44,10 54,90",
-        "44,20 58,10 | 46,90",
-    ),
-    2: (
-        "26,28 40,12 62,12 72,30 60,54 26,86 | 76,86",
-        "26,30 38,12 60,12 70,28 56,56 34,80 24,86 26,74 38,74 58,86 78,84",
-        "28,22 48,12 68,20 66,36 28,84 | 74,84",
-        "36,30 48,12 68,14 70,32 52,58 24,84 | 70,88",
-        "16,34 34,16 62,14 76,32 62,54 18,82 | 84,80",
-        "28,26 44,10 66,16 68,38 44,66 24,84 40,80 60,88 76,80",
-    ),
-    3: (
-        "28,18 48,10 68,18 66,38 46,48 | 68,56 74,74 56,90 28,82",
-        "26,14 | 72,14 | 46,44 | 70,56 70,80 48,90 26,82",
-        "26,26 42,10 64,16 66,36 48,46 | 70,58 70,80 48,90 24,78",
-        "36,18 54,8 70,20 62,38 46,44 | 68,58 60,82 40,90 24,80",
-        "18,22 42,10 72,20 68,40 44,48 | 78,58 78,80 48,90 16,80",
-        "30,12 62,16 68,28 44,46 | 66,54 72,72 54,88 26,86",
-    ),
-    4: (
-        "34,12 28,54 | 74,54 ; 62,14 60,90",
-        "62,90 62,10 | 20,62 | 82,62",
-        "36,10 22,52 | 76,50 ; 58,28 54,92",
-        "56,10 22,60 | 78,60 ; 60,10 60,90",
-        "26,12 26,48 40,58 66,54 ; 70,10 66,92",
-        "40,10 24,54 | 70,52 ; 66,20 58,90",
-        "30,20 18,56 | 84,56 ; 62,30 60,86",
-        "44,8 32,58 | 68,58 ; 58,36 56,94",
-    ),
-    5: (
-        "34,12 30,44 | 54,40 72,56 68,80 46,90 26,82 ; 34,12 72,12",
-        "72,12 36,12 | 32,44 | 58,42 72,62 60,86 28,86",
-        "72,14 44,14 34,30 44,46 66,56 66,80 44,90 26,80",
-        "76,10 46,14 | 36,44 | 58,44 66,64 50,86 24,84",
-        "30,14 28,42 | 60,36 82,58 70,84 40,90 18,80 ; 30,14 76,10",
-        "36,20 34,46 | 60,46 70,66 54,88 28,84 ; 36,14 70,14",
-    ),
-    6: (
-        "62,10 38,28 26,58 34,84 54,90 70,76 64,58 44,54 28,66",
-        "56,8 36,44 28,70 40,90 62,86 68,68 54,56 34,64",
-        "70,20 56,10 36,28 26,60 36,86 58,90 72,72 58,56 32,66",
-        "64,8 44,36 34,66 42,90 60,84 62,66 48,60 36,72",
-        "60,10 34,30 20,62 34,88 62,90 78,70 62,50 34,54 22,64",
-        "52,8 34,40 26,76 40,92 58,84 56,70 40,66 28,78",
-    ),
-    7: (
-        "24,14 | 74,14 | 44,90",
-        "24,14 | 74,14 | 44,90 ; 38,52 72,50",
-        "26,28 26,14 | 76,14 | 48,90",
-        "22,20 48,12 74,16 | 54,50 46,92",
-        "30,12 | 76,10 | 40,92 ; 34,54 66,48",
-        "14,20 | 84,18 | 52,86",
-        "34,10 | 66,10 | 48,92",
-        "22,26 24,14 | 74,14 | 46,90 ; 36,52 68,52",
-    ),
-    8: (
-        "66,22 48,10 32,24 46,44 66,62 62,86 42,90 30,74 44,50 64,30 66,20",
-        "50,10 34,18 36,40 50,46 64,40 66,18 50,10 ; 50,46 28,58 30,82 50,90 70,82 72,58 50,46",
-        "70,18 54,8 42,22 52,44 62,66 48,90 32,80 40,58 62,36 70,20",
-        "72,24 50,10 26,24 48,46 76,68 52,90 22,72 46,48 70,30 72,22",
-        "58,18 50,8 40,22 50,46 60,72 50,92 40,74 50,46 60,24 56,14",
-        "68,16 46,12 36,28 52,46 66,66 54,88 34,80 36,60 56,42 64,26",
-    ),
-    9: (
-        "66,28 52,12 32,22 32,42 50,50 66,34 | 66,28 | 64,90",
-        "68,26 50,10 32,24 36,46 58,46 68,26 | 68,62 56,88 32,86",
-        "70,22 52,10 36,28 44,46 62,40 70,22 | 50,92",
-        "66,24 46,10 28,28 38,48 60,44 66,24 | 70,70 52,92 28,80",
-        "50,10 32,20 32,42 48,50 64,40 64,20 50,10 ; 66,12 66,92",
-        "74,32 54,8 24,22 24,46 52,56 74,34 | 70,90",
-        "60,20 46,10 36,24 42,44 56,40 62,18 | 56,60 50,92",
-        "70,14 44,12 30,30 42,46 64,40 70,16 | 62,90",
-    ),
-}
+WRITTEN = Path(__file__).parents[1] / "data/drawings.txt"
 
 
 def drawings() -> list[tuple[int, list[Stroke]]]:
-    """Every digit with its strokes, in shares of the square's side, point by point."""
-    return [
-        (digit, [_stroke(line) for line in written.split(";")])
-        for digit, ways in WRITTEN.items()
-        for written in ways
-    ]
+    """Every digit with its strokes."""
+    lines = [line for line in WRITTEN.read_text().splitlines() if line and line[0] != "#"]
+    parts = (line.split(": ") for line in lines)
+    return [(int(digit), [*map(_stroke, way.split(";"))]) for digit, way in parts]
 
 
-def _stroke(line: str) -> Stroke:
-    """The points that a pen passes, from corner to corner in smooth curves."""
-    legs: list[list[tuple[float, float]]] = []
-    for part in line.split("|"):
-        places = [tuple(float(each) / 100 for each in place.split(",")) for place in part.split()]
-        legs.append([*legs[-1][-1:], *places] if legs else places)  # type: ignore[list-item]
+def _stroke(text: str) -> Stroke:
+    """The points of a stroke, from corner to corner in smooth curves."""
+    legs: list[Stroke] = []
+    for part in text.split("|"):
+        points = [tuple(float(each) / 100 for each in point.split(",")) for point in part.split()]
+        legs.append([*legs[-1][-1:], *points] if legs else points)
     return [point for leg in legs for point in _smooth(leg)]
 
 
-def _smooth(places: list[tuple[float, float]], spacing: float = 0.02) -> Stroke:
-    """A Catmull-Rom curve through some places, in points that lie so far from each other."""
-    ends = [places[0], *places, places[-1]]
-    points = [places[0]]
+def _smooth(points: Stroke, spacing: float = 0.02) -> Stroke:
+    """A Catmull-Rom curve through some points, in points that lie so far from each other."""
+    ends = [points[0], *points, points[-1]]
+    curve = [points[0]]
     for before, start, end, after in zip(ends, ends[1:], ends[2:], ends[3:], strict=False):
         steps = max(1, round(math.dist(start, end) / spacing))
-        for step in range(1, steps + 1):
-            t = step / steps
-            points.append(
-                tuple(  # type: ignore[arg-type]
+        for t in (step / steps for step in range(1, steps + 1)):
+            near = zip(before, start, end, after, strict=True)
+            curve.append(
+                tuple(
                     b
                     + t
                     * ((c - a) + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)))
                     / 2
-                    for a, b, c, d in zip(before, start, end, after, strict=True)
+                    for a, b, c, d in near
                 )
             )
-    return points
+    return curve

@@ -1,6 +1,5 @@
 """A lab that tests start as people do: the real command, in a process of its own."""
 
-import json
 import os
 import re
 import select
@@ -21,12 +20,12 @@ import pytest
 import uvicorn
 from processes import wait_until_dead
 
+from unseen.lab.access import AccessPolicy
+from unseen.lab.choices import Choices
 from unseen.lab.lab import Lab
-from unseen.lab.offers import Offer
-from unseen.lab.safety import Door
 from unseen.lab.serve import find_address
 from unseen.lab.server import create_app
-from unseen.lab.state import Trainings
+from unseen.lab.trainings import Trainings
 
 TINY = {"samples": 6, "test_samples": 4, "batch_size": 32, "watched_samples": 100}
 PAIRS = [[3, 8], [4, 1], [7, 7]]
@@ -51,17 +50,24 @@ class RunningLab:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def listen(self, run: str, fold: int = 1, seconds: float = 60) -> Iterator[tuple[str, object]]:
-        """The events of a fold until they end."""
-        path = f"/api/runs/{run}/folds/{fold}/watch"
-        kind = ""
-        with self.client.stream("GET", path, timeout=seconds) as stream:
-            assert stream.status_code == 200
-            for line in stream.iter_lines():
-                if line.startswith("event: "):
-                    kind = line.removeprefix("event: ")
-                elif line.startswith("data: "):
-                    yield kind, json.loads(line.removeprefix("data: "))
+    def listen(self, run: str, fold: int = 1) -> Iterator[tuple[str, Any]]:
+        """The news of a fold, as the page asks for them, until it is over."""
+        path = f"/api/runs/{run}/folds/{fold}/history"
+        last, state = "", None
+        while True:
+            answer = self.client.get(path, params={"from": last})
+            assert answer.status_code == 200, answer.text
+            news = answer.json()
+            last = news["from"]
+            if news["snapshots"]:
+                yield "snapshots", news["snapshots"]
+                continue
+            if news["state"] != state:
+                state = news["state"]
+                yield "state", state
+            if not state["under_way"]:
+                return
+            time.sleep(0.1)
 
     def last_state(self, run: str) -> dict:
         return [told for kind, told in self.listen(run) if kind == "state"][-1]
@@ -78,7 +84,7 @@ class RunningLab:
 
 
 def end_while_it_trains(lab: RunningLab, number: signal.Signals) -> None:
-    """Send a signal while somebody listens: server, training and listeners end."""
+    """Send a signal while a fold is watched: server, training and listeners end."""
     run = lab.start(epochs=2_000, samples=20)["run"]
 
     def hear() -> None:
@@ -109,19 +115,19 @@ def served_lab(runs: Path, host: str = "127.0.0.1", token: str | None = None) ->
     async def nothing(self: Trainings) -> None:
         pass
 
-    (bound,) = find_address(None, 0).sockets  # as the command has it: small answers go at once
+    bound = find_address(None, 0).socket  # as the command has it: small answers go at once
     bound.listen()
     with bound, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainings, "warm_up", nothing)
-        door = Door(host, bound.getsockname()[1], token)
-        app = create_app(Lab(runs, Offer()), door, pytest.fail)
+        patch.setattr(Trainings, "load_process", nothing)
+        policy = AccessPolicy(host, bound.getsockname()[1], token)
+        app = create_app(Lab(runs, Choices()), policy, pytest.fail)
         config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
-        url = f"http://127.0.0.1:{door.port}"
+        url = f"http://127.0.0.1:{policy.port}"
         with httpx.Client(base_url=url, timeout=60) as client:
-            client.door, client.home, client.runs = door, url, runs
+            client.policy, client.home, client.runs = policy, url, runs
             yield client
         server.should_exit = True
         thread.join(10)

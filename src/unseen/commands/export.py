@@ -17,6 +17,7 @@ from unseen.problem.task import make_task
 from unseen.runs.fold import torch_threads
 from unseen.runs.presets import PRESETS
 from unseen.runs.session import find_experiment
+from unseen.use.data_files import WRITERS, fold_data
 
 CHECKED_PICTURES = 1_000  # by which an ONNX file is compared with torch
 
@@ -59,25 +60,24 @@ def export(
     if onnx is not None:
         from unseen.use.network_files import onnx_runtime
 
-        onnx_runtime()  # what is not installed is said before anything is loaded
+        onnx_runtime()  # before a run is loaded
     named = given(settings)
     model = named.pop("model") if is_own(named.get("model", "")) else None
     exported = load(run, runs_dir, **named)
     warn_of_damages(exported)
-    if page is not None:
-        from unseen.use.page import write_page
-
-        if fold is not None:
-            raise UnseenError("a page holds the networks of all folds; leave out --fold")
-        made = write_page(exported, page, model)
-        if made.folds < made.folds_done:
-            say(f"the page has room for {made.folds} of {made.folds_done} folds")
-        emit(f"Page: {page}")
-        return
-    from unseen.use.network_files import refuse_diverged, write_onnx, write_safetensors
+    from unseen.use.network_files import OPSET, refuse_diverged, write_onnx, write_safetensors
 
     networks = exported.networks(fold, model)
     refuse_diverged(networks)
+    if page is not None:
+        from unseen.use.page import write_page
+
+        with torch_threads(exported.experiment.threads):
+            held = write_page(exported, networks, page)
+        if held < len(networks):
+            say(f"the page has room for {held} of {len(networks)} folds")
+        emit(f"Page: {page}")
+        return
     if safetensors is not None:
         written = write_safetensors(exported.summary, networks, safetensors)
         emit(f"Weights: {safetensors} ({len(written)} files)")
@@ -87,10 +87,10 @@ def export(
     images, length = task.bank.test.images, task.combinations.digits.shape[1]
     chosen = np.random.default_rng(0).integers(0, len(images), (CHECKED_PICTURES, length))
     with torch_threads(exported.experiment.threads):
-        file = write_onnx(networks, side_by_side(images[chosen]), onnx)
+        difference = write_onnx(networks, side_by_side(images[chosen]), onnx)
     emit(
-        f"ONNX: {onnx} (opset {file.opset}; on {file.pictures:,} pictures, onnxruntime's answers "
-        f"differ from torch's by up to {file.difference:.1g})"
+        f"ONNX: {onnx} (opset {OPSET}; on {CHECKED_PICTURES:,} pictures, onnxruntime's answers "
+        f"differ from torch's by up to {difference:.1g})"
     )
 
 
@@ -113,8 +113,6 @@ def data(
     settings: Annotated[Settings | None, Parameter(name="*")] = None,
 ) -> None:
     """Write the samples of a fold, with a manifest of seeds, hashes and images."""
-    from unseen.use.data_files import WRITERS, fold_data
-
     wanted = {"parquet": parquet, "npz": npz, "png": png}
     named = {name: path for name, path in wanted.items() if path is not None}
     if len(named) != 1:

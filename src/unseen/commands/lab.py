@@ -1,5 +1,7 @@
 """`unseen lab`: a page to choose, watch and try."""
 
+import threading
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +9,8 @@ from cyclopts import Parameter
 
 from unseen.commands.output import RunsDir, emit, say
 from unseen.commands.parameters import WHOLE
+from unseen.lab import serve
+from unseen.lab.choices import Choices
 
 
 def lab(
@@ -28,30 +32,24 @@ def lab(
         str | None,
         Parameter(
             help="Address to listen on, for other machines; by default this machine alone. "
-            "Whoever has the printed address can then use the lab."
+            "Everyone with the printed address can then use the lab."
         ),
     ] = None,
     open: Annotated[bool, Parameter(help="Open the page in a browser [yes]")] = True,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
-    from unseen.lab.offers import Offer
-    from unseen.lab.serve import find_address, find_first_run, serve
-
-    first_run, runs_dir = find_first_run(run, runs_dir)
-    offer = Offer.of(symbols, model)
-    address = find_address(host, port)
+    first_run, runs_dir = serve.find_first_run(run, runs_dir)
+    choices = Choices.of(symbols, model)
+    address = serve.find_address(host, port)
 
     def ready() -> None:
         emit(f"The lab is at {address.url} (Ctrl-C ends it)")
-        if address.door.token is not None:
+        if address.policy.token is not None:
             say(
-                "warning: other machines can reach this lab. Whoever has the address with its "
+                "warning: other machines can reach this lab. Everyone with the address and its "
                 "token can train networks here; nothing is encrypted on the way."
             )
         if open:
-            import threading
-            import webbrowser
-
             threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
 
-    serve(runs_dir.absolute(), address, offer, first_run, say=say, ready=ready)
+    serve.serve(runs_dir.absolute(), address, choices, first_run, say=say, ready=ready)

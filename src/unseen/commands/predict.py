@@ -1,4 +1,4 @@
-"""`unseen predict`: what the networks of a run answer to pictures of one's own."""
+"""`unseen predict`: what the networks of a run answer to pictures of the user's."""
 
 import os
 import sys
@@ -14,10 +14,16 @@ from unseen.commands.parameters import WHOLE, RunSettings, given
 from unseen.commands.show import RunName, warn_of_damages
 from unseen.errors import UnseenError
 from unseen.networks.own_files import is_own
+from unseen.report.progress import count_up
 from unseen.use.pictures import FORMATS_IN_WORDS, SUFFIXES
+from unseen.use.prediction_text import (
+    drawn,
+    prediction_line,
+    predictions_csv,
+    predictions_json,
+    truth_line,
+)
 from unseen.use.predictions import FailedPicture, Prediction, find_truth
-
-MOST_NAMES_BYTES = 100_000_000  # of a list on stdin
 
 
 def predict(
@@ -46,15 +52,6 @@ def predict(
     settings: RunSettings = None,
     runs_dir: RunsDir = Path("runs"),
 ) -> int:
-    from unseen.report.progress import count_up
-    from unseen.use.prediction_text import (
-        drawn,
-        prediction_line,
-        predictions_csv,
-        predictions_json,
-        truth_line,
-    )
-
     if json + csv + show > 1:
         raise UnseenError("choose one of --json, --csv and --show")
     named = given(settings)
@@ -64,7 +61,7 @@ def predict(
     folds = [each.fold for each in asked.results] if fold is None else [fold]
     shown = None if truth is None else find_truth(truth, asked.experiment.problem, folds)
     paths, faults = find_pictures(pictures)
-    said: list[Prediction | FailedPicture] = []
+    predictions: list[Prediction | FailedPicture] = []
     for each in count_up(asked.predict_files(paths, fold, model), len(paths), stderr_console):
         if isinstance(each, FailedPicture):
             faults.append(each)
@@ -74,11 +71,11 @@ def predict(
             if show:
                 emit(drawn(each.picture.pixels))
             continue
-        said.append(each)
+        predictions.append(each)
     if json:
-        emit(predictions_json(str(asked.folder.path), folds, said, shown))
+        emit(predictions_json(str(asked.folder.path), folds, predictions, shown))
     elif csv:
-        emit(predictions_csv(said, shown).removesuffix("\n"))
+        emit(predictions_csv(predictions, shown).removesuffix("\n"))
     elif shown is not None:
         emit(truth_line(shown, asked.experiment.problem, folds))
     return 1 if faults else 0
@@ -89,11 +86,9 @@ def find_pictures(names: Sequence[str]) -> tuple[list[Path], list[FailedPicture]
     paths: list[Path] = []
     faults: list[FailedPicture] = []
     for name in _names(names):
-        path = Path(name)
-        if not os.path.isdir(path):  # which is so of no name that is too long
-            paths.append(path)
-            continue
-        found = sorted(each for each in path.rglob("*") if each.suffix.lower() in SUFFIXES)
+        path, found = Path(name), [Path(name)]
+        if os.path.isdir(path):  # unlike Path.is_dir, it does not raise for a name that is too long
+            found = sorted(each for each in path.rglob("*") if each.suffix.lower() in SUFFIXES)
         paths += found
         if not found:
             faults.append(FailedPicture(path, f"the folder has no {FORMATS_IN_WORDS} file"))
@@ -107,8 +102,7 @@ def _names(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name.startswith("-") and name != "-" and not os.path.exists(name):
             raise UnseenError(f"unknown option {name!r}; unseen predict --help lists them")
-        if name != "-":
+        if name == "-":
+            yield from filter(str.strip, sys.stdin.read().splitlines())
+        else:
             yield name
-            continue
-        lines = sys.stdin.read(MOST_NAMES_BYTES).splitlines()
-        yield from (line for line in lines if line.strip())

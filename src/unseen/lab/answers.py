@@ -1,8 +1,8 @@
-"""What the server answers: JSON without NaN, and faults in words."""
+"""Requests read and answered: JSON without NaN, and faults in words."""
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -11,19 +11,16 @@ from starlette.responses import Response
 
 from unseen.errors import SettingError, UnseenError, is_out_of_memory
 from unseen.files import parse_json
-from unseen.lab.faults import BusyError, NotThereError, WrongTypeError
 from unseen.report.json_view import jsonable
 from unseen.settings import format_value
 
+LARGEST_BODY_BYTES = 1_000_000
 JSON_TYPE = "application/json"
 BEGINS_WITH_WORD = re.compile(r"[a-z]{2,}[ ,;]|a [a-z]")  # unlike "a // b" and "fast-1a2b"
 IN_WORDS = {
-    404: "There is no such page in the lab.",
-    405: "The lab does not answer that kind of request.",
+    "Not Found": "there is no such page in the lab",
+    "Method Not Allowed": "the lab does not answer that kind of request",
 }
-
-
-STATUS: dict[type[UnseenError], int] = {BusyError: 409, NotThereError: 404, WrongTypeError: 415}
 
 
 def json_response(document: Any, status: int = 200) -> Response:
@@ -42,13 +39,19 @@ def error_response(status: int, fault: str, setting: str | None = None) -> Respo
 async def body_of(request: Request) -> dict[str, Any]:
     """The JSON object that a request brings."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON_TYPE:  # which other sites' pages cannot send without asking first
-        raise WrongTypeError(f"send {JSON_TYPE}")
+    if kind != JSON_TYPE:  # which pages of other sites cannot send without asking first
+        raise HTTPException(415, f"send {JSON_TYPE}")
+    body = bytearray()
     try:
-        document = parse_json(await request.body())
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LARGEST_BODY_BYTES:
+                most = LARGEST_BODY_BYTES // 1_000_000
+                raise HTTPException(413, f"at most {most} MB can be sent at once")
+        document = parse_json(bytes(body))
     except ValueError as error:
         raise UnseenError(f"this is no JSON: {error}") from error
-    except ClientDisconnect as error:  # nobody hears this, and it is no fault of the lab's
+    except ClientDisconnect as error:
         raise UnseenError("the request ended before its body did") from error
     if not isinstance(document, dict):
         raise UnseenError("send an object of names and values")
@@ -59,15 +62,14 @@ def in_words(error: Exception) -> tuple[int, str, str | None]:
     """A fault as a status, a sentence, and the setting that it is about."""
     setting: str | None = None
     match error:
-        case HTTPException(status_code=status):
-            fault = IN_WORDS.get(status, "The lab cannot answer that.")
+        case HTTPException(status_code=status, detail=detail):
+            fault = IN_WORDS.get(detail, detail)
         case SettingError():
             setting, value = error.setting, format_value(error.value)
             shown = f"{value} " if len(value) <= 40 else ""
             status, fault = 400, f"{setting.replace('_', ' ')} {shown}{error.fault}"
         case UnseenError():
-            status = next((STATUS[kind] for kind in STATUS if isinstance(error, kind)), 400)
-            fault = str(error)
+            status, fault = 400, str(error)
         case OSError():
             status, fault = 400, f"a file cannot be used: {error.strerror}"
         case _ if is_out_of_memory(error):
@@ -79,24 +81,13 @@ def in_words(error: Exception) -> tuple[int, str, str | None]:
 
 def sentence(text: str) -> str:
     """A fault with a capital and a full stop; a name or an expression keeps its first letter."""
-    text = text.strip().encode("ascii", "backslashreplace").decode() if not _fits(text) else text
+    text = text.strip().encode("utf-8", "backslashreplace").decode()
     first = text[:1].upper() if BEGINS_WITH_WORD.match(text) else text[:1]
     return first + text[1:].rstrip(".") + "."
 
 
-def _fits(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-Handler = Callable[[Request, Exception], Awaitable[Response]]
-
-
-def say_faults(say: Callable[[str], None]) -> dict[Any, Handler]:
-    """Handlers of everything that can go wrong; `say` is told what nobody expected."""
+def fault_handlers(say: Callable[[str], None]) -> dict[Any, Any]:
+    """Handlers of everything that can go wrong; `say` is called with what was not expected."""
 
     async def handle(request: Request, error: Exception) -> Response:
         status, fault, setting = in_words(error)
@@ -104,4 +95,4 @@ def say_faults(say: Callable[[str], None]) -> dict[Any, Handler]:
             say(f"{request.method} {request.url.path[:80]}: {error!r}"[:500])
         return error_response(status, fault, setting)
 
-    return {HTTPException: handle, UnseenError: handle, OSError: handle, Exception: handle}
+    return dict.fromkeys((HTTPException, UnseenError, OSError, Exception), handle)

@@ -1,19 +1,17 @@
 """The lab at its address: a socket, a server on it, and an end within a second."""
 
 import secrets
-import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 
 from unseen.errors import SettingError, UnseenError
+from unseen.lab.access import AccessPolicy
+from unseen.lab.choices import Choices
 from unseen.lab.lab import Lab
-from unseen.lab.offers import Offer
-from unseen.lab.safety import Door
 from unseen.lab.server import create_app
 from unseen.runs.find_runs import find_run
 
@@ -23,25 +21,25 @@ PORTS = range(8150, 8170)  # the first that is free, unless one is named
 
 @dataclass(frozen=True)
 class Address:
-    """Where the lab is; with a token where others than this machine may ask."""
+    """Where the lab is, and who may ask it."""
 
-    sockets: tuple[socket.socket, ...]
-    door: Door
+    socket: socket.socket
+    policy: AccessPolicy
 
     @property
     def url(self) -> str:
-        host = self.door.host
+        host = self.policy.host
         shown = own_address() if host in ("0.0.0.0", "::") else host
         shown = f"[{shown}]" if ":" in shown else shown
-        token = f"?token={self.door.token}" if self.door.token else ""
-        return f"http://{shown}:{self.door.port}/{token}"
+        token = f"?token={self.policy.token}" if self.policy.token else ""
+        return f"http://{shown}:{self.policy.port}/{token}"
 
 
 def own_address() -> str:
     """The address by which other machines know this one; its name, if it has no network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # an address that nobody has; nothing is sent
+            probe.connect(("192.0.2.1", 9))  # an address that is never in use; nothing is sent
             return str(probe.getsockname()[0])
         except OSError:
             return socket.gethostname()
@@ -66,7 +64,7 @@ def find_address(host: str | None, port: int | None) -> Address:
                 raise SettingError("host", host, f"cannot be used: {error.strerror}") from error
             continue
         token = None if host in (None, HOST, "localhost", "::1") else secrets.token_urlsafe(24)
-        return Address((bound,), Door(host or HOST, bound.getsockname()[1], token))
+        return Address(bound, AccessPolicy(host or HOST, bound.getsockname()[1], token))
     raise UnseenError(f"no port is free on {host or HOST}; name one as the port")
 
 
@@ -80,33 +78,19 @@ def find_first_run(run: str | None, runs_dir: Path) -> tuple[str | None, Path]:
     return path.name, runs_dir if path.parent == runs_dir.absolute() else path.parent
 
 
-class LabServer(uvicorn.Server):
-    """A server that tells the lab when it is asked to end, so that no listener keeps it."""
-
-    def __init__(self, config: uvicorn.Config, lab: Lab) -> None:
-        super().__init__(config)
-        self.lab = lab
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.lab.close()
-        self.force_exit = sig == signal.SIGINT and self.should_exit
-        super().handle_exit(sig, frame)
-
-
 def serve(
     runs_dir: Path,
     address: Address,
-    offer: Offer,
+    choices: Choices,
     first_run: str | None,
     *,
     say: Callable[[str], None],
     ready: Callable[[], None],
 ) -> None:
     """Run the lab until it is interrupted."""
-    lab = Lab(runs_dir, offer, first_run)
-    app = create_app(lab, address.door, say)
+    lab = Lab(runs_dir, choices, first_run)
     config = uvicorn.Config(
-        app,
+        create_app(lab, address.policy, say),
         log_level="critical",
         access_log=False,
         server_header=False,
@@ -115,7 +99,6 @@ def serve(
         lifespan="on",
         ws="none",
     )
-    for bound in address.sockets:
-        bound.listen(256)
+    address.socket.listen(256)
     ready()
-    LabServer(config, lab).run(sockets=[*address.sockets])
+    uvicorn.Server(config).run(sockets=[address.socket])

@@ -1,22 +1,20 @@
-"""The lab's server: pages and data for the browser, one training at a time beside it."""
+"""The lab's server: pages and data for the browser."""
 
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import Route
 
 from unseen.errors import UnseenError, printable
-from unseen.lab.answers import body_of, json_response, say_faults
-from unseen.lab.faults import NotThereError
+from unseen.lab.access import REPORT_POLICY, AccessMiddleware, AccessPolicy
+from unseen.lab.answers import body_of, fault_handlers, json_response
 from unseen.lab.lab import Lab
-from unseen.lab.safety import REPORT_POLICY, Door, Guard
-from unseen.lab.watching import watch_events
-from unseen.report.drawing import share_colours
 
 STATIC = files("unseen.lab") / "static"
 TYPES = {
@@ -25,10 +23,11 @@ TYPES = {
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
+FOLD = "/api/runs/{run}/folds/{fold:int}"
 
 
-def create_app(lab: Lab, door: Door, say: Callable[[str], None]) -> Starlette:
-    """The application: its routes, behind its guard."""
+def create_app(lab: Lab, policy: AccessPolicy, say: Callable[[str], None]) -> Starlette:
+    """The application; `say` is called with each fault that was not expected."""
     routes = [
         Route("/", page),
         Route("/static/{name}", static),
@@ -41,18 +40,18 @@ def create_app(lab: Lab, door: Door, say: Callable[[str], None]) -> Starlette:
         Route("/api/runs", runs),
         Route("/api/runs/{run}", run),
         Route("/api/runs/{run}/verdict", verdict),
-        Route("/api/runs/{run}/folds/{fold:int}/watch", watch),
-        Route("/api/runs/{run}/folds/{fold:int}/cells/{row:int}", cell),
-        Route("/api/runs/{run}/folds/{fold:int}/answer", answer, methods=["POST"]),
+        Route(f"{FOLD}/history", history),
+        Route(f"{FOLD}/cells/{{row:int}}", cell),
+        Route(f"{FOLD}/answer", answer, methods=["POST"]),
         Route("/api/compare", compare),
     ]
     app = Starlette(
         routes=routes,
         lifespan=lab.lifespan,
-        middleware=[Middleware(Guard, door=door)],
-        exception_handlers=say_faults(say),
+        middleware=[Middleware(AccessMiddleware, policy=policy)],
+        exception_handlers=fault_handlers(say),
     )
-    app.state.lab = lab
+    app.state.lab, app.state.policy = lab, policy
     return app
 
 
@@ -62,56 +61,50 @@ def lab_of(request: Request) -> Lab:
 
 
 async def page(request: Request) -> Response:
-    return await static_file("index.html")
+    """The page; who opens it with the token has it from then on in a cookie."""
+    response = static_file("index.html")
+    policy: AccessPolicy = request.app.state.policy
+    if policy.token is not None and "token" in request.query_params:
+        response.set_cookie(policy.cookie, policy.token, httponly=True, samesite="strict")
+    return response
 
 
 async def static(request: Request) -> Response:
-    return await static_file(request.path_params["name"])
+    return static_file(request.path_params["name"])
 
 
-async def static_file(name: str) -> Response:
-    """A file of the page; only those that lie there can be named."""
+def static_file(name: str) -> Response:
+    """A file of the page; only those that are there can be named."""
     for file in STATIC.iterdir():
         if file.name == name and (kind := TYPES.get(Path(name).suffix)):
             headers = {"cache-control": "no-cache"}
             return Response(file.read_bytes(), media_type=kind, headers=headers)
-    raise NotThereError(f"the lab has no file {printable(name[:80])!r}")
+    raise HTTPException(404, f"the lab has no file {printable(name[:80])!r}")
+
+
+async def report(request: Request) -> Response:
+    lab = lab_of(request)
+    content = await lab.run_long(lab.report, request.path_params["run"])
+    headers = {"content-security-policy": REPORT_POLICY}
+    return Response(content, media_type="text/html", headers=headers)
 
 
 async def lab_state(request: Request) -> Response:
     lab = lab_of(request)
-    last = lab.trainings.last
-    return json_response(
-        {
-            "catalogue": await lab.quick(lab.offer.catalogue),
-            "training": last and last.to_json(),
-            "first_run": lab.first_run,
-            "colours": [share_colours(percent / 100) for percent in range(101)],
-        }
-    )
+    return json_response(await lab.run_short(lab.state))
 
 
 async def training_state(request: Request) -> Response:
-    last = lab_of(request).trainings.last
-    return json_response({"training": last and last.to_json()})
+    return json_response(lab_of(request).training_state())
 
 
 async def setup(request: Request) -> Response:
     lab, document = lab_of(request), await body_of(request)
-    return json_response(await lab.quick(lab.described, document))
+    return json_response(await lab.run_short(lab.described, document))
 
 
 async def start(request: Request) -> Response:
-    lab, document = lab_of(request), await body_of(request)
-    guess = document.pop("guess", None)
-    is_number = isinstance(guess, int | float) and not isinstance(guess, bool)
-    if guess is not None and not (is_number and 0 <= guess <= 1):
-        raise UnseenError("a guess is a share from 0 to 1")
-    async with lab.starting:  # of two at once, the second is refused before it leaves a folder
-        lab.trainings.refuse_if_busy()
-        chosen = await lab.quick(lab.offer.setup, document)
-        await lab.quick(lab.record, chosen.experiment, guess)
-        training = await lab.trainings.start(chosen.experiment, chosen.fold)
+    training = await lab_of(request).start(await body_of(request))
     return json_response(training.to_json())
 
 
@@ -119,60 +112,44 @@ async def stop(request: Request) -> Response:
     lab = lab_of(request)
     await body_of(request)
     await lab.trainings.stop()
-    last = lab.trainings.last
-    return json_response({"training": last and last.to_json()})
+    return json_response(lab.training_state())
 
 
 async def runs(request: Request) -> Response:
     lab = lab_of(request)
-    return json_response({"runs": await lab.slow(lab.listed)})
+    return json_response(await lab.run_long(lab.listed))
 
 
 async def run(request: Request) -> Response:
-    lab, name = lab_of(request), request.path_params["run"]
-    fold = request.query_params.get("fold")
+    lab, fold = lab_of(request), request.query_params.get("fold")
     if fold is not None and not (fold.isdecimal() and fold.isascii() and len(fold) < 6):
         raise UnseenError("a fold is a number")
-    return json_response(await lab.quick(lab.opened, name, None if fold is None else int(fold)))
+    number = None if fold is None else int(fold)
+    return json_response(await lab.run_short(lab.opened, request.path_params["run"], number))
 
 
 async def verdict(request: Request) -> Response:
     lab = lab_of(request)
-    return json_response(await lab.slow(lab.verdict, request.path_params["run"]))
+    return json_response(await lab.run_long(lab.verdict, request.path_params["run"]))
 
 
-async def watch(request: Request) -> Response:
-    """The fold as it learns, as server-sent events, from the frame that the listener has last."""
-    lab, name, fold = lab_of(request), request.path_params["run"], request.path_params["fold"]
-    film = await lab.quick(lab.films.film, name, fold)
-    last = request.headers.get("last-event-id") or request.query_params.get("from", "")
-    return StreamingResponse(
-        watch_events(lab, film, last),
-        media_type="text/event-stream",
-        headers={"x-accel-buffering": "no"},
-    )
+async def history(request: Request) -> Response:
+    """What is new in a fold since the page has asked last."""
+    lab, path, last = lab_of(request), request.path_params, request.query_params.get("from", "")
+    return json_response(await lab.run_short(lab.news, path["run"], path["fold"], last))
 
 
 async def cell(request: Request) -> Response:
     lab, path = lab_of(request), request.path_params
-    return json_response(await lab.quick(lab.cell, path["run"], path["fold"], path["row"]))
+    return json_response(await lab.run_short(lab.cell, path["run"], path["fold"], path["row"]))
 
 
 async def answer(request: Request) -> Response:
-    lab, path, document = lab_of(request), request.path_params, await body_of(request)
-    said = await lab.quick(lab.answer, path["run"], path["fold"], document.get("panels"))
-    return json_response({"answer": said})
-
-
-async def report(request: Request) -> Response:
-    lab, name = lab_of(request), request.path_params["run"]
-    content = await lab.slow(lambda: lab.loaded(name).report().read_bytes())
-    headers = {"content-security-policy": REPORT_POLICY}
-    return Response(content, media_type="text/html", headers=headers)
+    lab, path = lab_of(request), request.path_params
+    panels = (await body_of(request)).get("panels")
+    return json_response(await lab.run_short(lab.answer, path["run"], path["fold"], panels))
 
 
 async def compare(request: Request) -> Response:
-    lab, names = lab_of(request), request.query_params.getlist("run")
-    if len(names) != 2:
-        raise UnseenError("a comparison is of two runs")
-    return json_response(await lab.slow(lab.compared, names))
+    lab = lab_of(request)
+    return json_response(await lab.run_long(lab.compared, request.query_params.getlist("run")))

@@ -1,7 +1,7 @@
-"""The process that trains for the lab: warm before it is told what to train, one session at a time.
+"""The process that trains for the lab: loaded in advance, it runs one session at a time.
 
 It reads tasks from stdin, a line of JSON each, and writes the events of their sessions to stdout.
-It ends when stdin does, because whoever held it is gone.
+It ends when stdin does, because then its server is gone.
 """
 
 import json
@@ -46,7 +46,7 @@ def main() -> None:
     except UnseenError as error:
         _fail(f"Training could not start: {error}")
     with engine:
-        _tell({"event": "Ready"})
+        _emit({"event": "Ready"})
         while True:
             _train(json.loads(tasks.get()), engine)
 
@@ -62,19 +62,19 @@ def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
     try:
         with closing(events):
             for event in events:
-                # how far it has come is in the run folder, where everybody reads it
+                # the server reads measurements and progress from the run folder
                 if not isinstance(event, Measured | Progressed):
-                    _tell(event_json(event))
+                    _emit(event_json(event))
     except UnseenError as error:
         _fail(str(error))  # the engine is closed; another process takes the next task
 
 
 def _fail(fault: str) -> NoReturn:
-    _tell({"event": "Failed", "fault": fault})
+    _emit({"event": "Failed", "fault": fault})
     sys.exit(1)
 
 
-def _tell(event: dict[str, Any]) -> None:
+def _emit(event: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(event, default=str) + "\n")
     sys.stdout.flush()
 

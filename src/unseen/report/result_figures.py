@@ -169,10 +169,8 @@ def attribution(summary: Summary) -> tuple[Figure | None, str]:
     )
 
 
-def quadrants(summary: Summary) -> tuple[Figure | None, str]:
+def quadrants(summary: Summary) -> tuple[Figure, str]:
     """Seen and unseen combinations, in train and test images."""
-    if not summary.quadrants:
-        return None, NOT_RECORDED
     figure, axes = new_figure(2.6)
     for at, name in enumerate(QUADRANTS):
         right = summary.quadrants[name][HEADLINE.name]

@@ -309,6 +309,6 @@ def fault_of(result: FoldResult, problem: Problem) -> str | None:
         if name in METRICS and METRICS[name].unit == "share" and (value < 0 or value > 1):
             return f"{name} cannot be {value}"
     measured = [result.quadrants.get(name, {}) for name in QUADRANTS]
-    if result.quadrants and not all(GROUP_MEASURES.keys() <= each.keys() for each in measured):
+    if not all(GROUP_MEASURES.keys() <= each.keys() for each in measured):
         return "its quadrants are incomplete"
     return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from unseen.errors import UnseenError, printable
@@ -20,13 +21,14 @@ from unseen.problem.operations import spelled
 from unseen.problem.problem import Problem
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, batches, render_pictures
-from unseen.problem.symbol_bank import SymbolImages
 from unseen.problem.task import Task, fold_samples, make_task
 from unseen.report.json_view import jsonable
+from unseen.report.report import page_environment
 from unseen.report.words import combinations_word
 from unseen.runs.experiment import SETTINGS, Experiment, setting_value
 
 AT_ONCE = 1_000  # pictures
+MOST_NAMED = 100  # unseen combinations, in the card of a data set
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,17 @@ class FoldData:
     task: Task
     halves: dict[str, Samples]  # train and test
 
-    def digits(self, samples: Samples) -> list[list[int | str]]:
-        return [spelled(each) for each in self.task.combinations.digits[samples.combinations]]
+    def batches(self, half: str) -> Iterator[tuple[NDArray[np.uint8], list[Any], list[int]]]:
+        """Pictures, the symbols in each, and the answers, some at a time."""
+        samples = self.halves[half]
+        for here in batches(len(samples), AT_ONCE):
+            digits = self.task.combinations.digits[samples.combinations[here]]
+            answers = samples.answers[here].tolist()
+            yield render_pictures(samples, here), [*map(spelled, digits)], answers
+
+    @property
+    def unseen(self) -> list[list[int | str]]:
+        return [*map(spelled, self.task.combinations.digits[self.task.unseen(self.fold)])]
 
 
 def fold_data(experiment: Experiment, fold: int) -> FoldData:
@@ -53,12 +64,7 @@ def fold_data(experiment: Experiment, fold: int) -> FoldData:
     return FoldData(experiment, fold, task, {"train": train, "test": test})
 
 
-def pictures_of(samples: Samples) -> Iterator[tuple[slice, Any]]:
-    """The pictures of samples, some at a time."""
-    return ((here, render_pictures(samples, here)) for here in batches(len(samples), AT_ONCE))
-
-
-def png(pixels: Any) -> bytes:
+def png(pixels: NDArray[np.uint8]) -> bytes:
     with BytesIO() as file:
         Image.fromarray(pixels).save(file, "PNG")
         return file.getvalue()
@@ -70,42 +76,37 @@ def write_parquet(data: FoldData, folder: Path) -> None:
         arrow, parquet = (import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     except ImportError as error:
         raise UnseenError("Parquet needs pyarrow: pip install pyarrow") from error
-    signs = any(
-        isinstance(each, str) for each in data.digits(data.halves["test"].some(np.arange(1)))[0]
-    )
-    digit = ("string", arrow.string()) if signs else ("int64", arrow.int64())
+    signs = data.experiment.problem.operation.startswith("shown:")
+    digit = "string" if signs else "int64"
     features = {
         "image": {"_type": "Image"},
-        "digits": {"_type": "List", "feature": {"_type": "Value", "dtype": digit[0]}},
+        "digits": {"_type": "List", "feature": {"_type": "Value", "dtype": digit}},
         "answer": {"_type": "Value", "dtype": "int64"},
         "seen": {"_type": "Value", "dtype": "bool"},
     }
-    image = arrow.struct({"bytes": arrow.binary(), "path": arrow.string()})
     schema = arrow.schema(
         {
-            "image": image,
-            "digits": arrow.list_(digit[1]),
+            "image": arrow.struct({"bytes": arrow.binary(), "path": arrow.string()}),
+            "digits": arrow.list_(arrow.string() if signs else arrow.int64()),
             "answer": arrow.int64(),
             "seen": arrow.bool_(),
         },
         metadata={"huggingface": json.dumps({"info": {"features": features}})},
     )
     make_folder(folder / "data")
-    for half, samples in data.halves.items():
+    for half in data.halves:
         with BytesIO() as file:
             with parquet.ParquetWriter(file, schema) as writer:
-                for here, pictures in pictures_of(samples):
-                    digits = data.digits(samples.some(np.arange(here.start, here.stop)))
+                for pictures, digits, answers in data.batches(half):
                     columns = {
                         "image": [{"bytes": png(each), "path": None} for each in pictures],
                         "digits": [[*map(str, each)] for each in digits] if signs else digits,
-                        "answer": samples.answers[here].tolist(),
+                        "answer": answers,
                         "seen": [half == "train"] * len(pictures),
                     }
                     writer.write_table(arrow.table(columns, schema))
-            name = f"data/{half}-00000-of-00001.parquet"
-            write_whole(folder / name, file.getvalue())
-    write_whole(folder / "README.md", dataset_card(data, digit[0]).encode())
+            write_whole(folder / f"data/{half}-00000-of-00001.parquet", file.getvalue())
+    write_whole(folder / "README.md", dataset_card(data, digit).encode())
     _write_manifest(data, folder / "manifest.json", sorted(folder.glob("data/*.parquet")))
 
 
@@ -113,7 +114,7 @@ def write_npz(data: FoldData, path: Path) -> None:
     """One .npz file of arrays: train_images, train_digits, train_answers and the same of test."""
     arrays: dict[str, Any] = {}
     for half, samples in data.halves.items():
-        arrays[f"{half}_images"] = np.concatenate([each for _, each in pictures_of(samples)])
+        arrays[f"{half}_images"] = np.concatenate([each for each, _, _ in data.batches(half)])
         arrays[f"{half}_digits"] = data.task.combinations.digits[samples.combinations]
         arrays[f"{half}_answers"] = samples.answers
     with BytesIO() as file:
@@ -127,17 +128,13 @@ def write_pngs(data: FoldData, folder: Path) -> None:
     rows = StringIO()
     writer = csv.writer(rows, lineterminator="\n")
     writer.writerow(["file", "split", "digits", "answer", "seen"])
-    for half, samples in data.halves.items():
+    for half in data.halves:
         make_folder(folder / half)
-        for here, pictures in pictures_of(samples):
-            digits = data.digits(samples.some(np.arange(here.start, here.stop)))
-            answers = samples.answers[here].tolist()
-            for at, (pixels, each, answer) in enumerate(
-                zip(pictures, digits, answers, strict=True)
-            ):
-                name = f"{half}/{here.start + at:07}.png"
-                write_whole(folder / name, png(pixels), sync=False)
-                writer.writerow([name, half, " ".join(map(str, each)), answer, half == "train"])
+        samples = (each for batch in data.batches(half) for each in zip(*batch, strict=True))
+        for number, (pixels, digits, answer) in enumerate(samples):
+            name = f"{half}/{number:07}.png"
+            write_whole(folder / name, png(pixels), sync=False)
+            writer.writerow([name, half, " ".join(map(str, digits)), answer, half == "train"])
     write_whole(folder / "labels.csv", rows.getvalue().encode())
     _write_manifest(data, folder / "manifest.json", [folder / "labels.csv"])
 
@@ -145,7 +142,8 @@ def write_pngs(data: FoldData, folder: Path) -> None:
 def _write_manifest(data: FoldData, path: Path, files: list[Path]) -> None:
     """Seeds, hashes, and which images of the symbol set stand in each sample."""
     experiment = data.experiment
-    settings = {name: setting_value(experiment, name) for name in _problem_settings()}
+    of_problem = {info.title or name for name, info in Problem.model_fields.items()}
+    settings = {name: setting_value(experiment, name) for name in SETTINGS if name in of_problem}
     settings["symbols"] = printable(Path(experiment.problem.symbols).name)
     document = {
         "unseen_version": version("unseen"),
@@ -153,77 +151,46 @@ def _write_manifest(data: FoldData, path: Path, files: list[Path]) -> None:
         "seed": experiment.seed,
         "fold": data.fold,
         "symbols_sha256": data.task.bank.sha256,
-        "unseen": [spelled(each) for each in _unseen(data)],
-        "halves": {half: _half(samples) for half, samples in data.halves.items()},
+        "unseen": data.unseen,
+        "halves": {half: _half(data, half) for half in data.halves},
         "files": {str(each.relative_to(path.parent)): file_sha256(each) for each in files},
     }
     write_whole(path, json.dumps(jsonable(document)).encode())
 
 
-def _problem_settings() -> list[str]:
-    fields = {info.title or name for name, info in Problem.model_fields.items()}
-    return [name for name in SETTINGS if name in fields]
-
-
-def _unseen(data: FoldData) -> list[list[int]]:
-    rows = data.task.unseen(data.fold)
-    return [[*map(int, each)] for each in data.task.combinations.digits[rows]]
-
-
-def _half(samples: Samples) -> dict[str, Any]:
+def _half(data: FoldData, half: str) -> dict[str, Any]:
     """How many samples, the hash of their pixels in order, and the numbers of their images."""
-    pixels = hashlib.sha256()
-    for _, pictures in pictures_of(samples):
+    samples, pixels = data.halves[half], hashlib.sha256()
+    for pictures, _, _ in data.batches(half):
         pixels.update(pictures.tobytes())
-    symbols: SymbolImages = samples.symbols
     return {
         "samples": len(samples),
         "pixels_sha256": pixels.hexdigest(),
-        "images": symbols.numbers[samples.images].tolist(),
+        "images": samples.symbols.numbers[samples.images].tolist(),
     }
 
 
 def dataset_card(data: FoldData, digit: str) -> str:
     """A README that Hugging Face reads: which files are what, and where the data come from."""
     problem = data.experiment.problem
-    things = combinations_word(problem)
-    licence = "cc-by-sa-3.0" if problem.symbols == "mnist" else "other"
-    counts = {half: len(samples) for half, samples in data.halves.items()}
-    splits = "\n".join(
-        f"    - split: {half}\n      path: data/{half}-*.parquet" for half in data.halves
+    named = data.unseen[:MOST_NAMED]
+    return (
+        page_environment("unseen.use")
+        .get_template("dataset_card.md.jinja")
+        .render(
+            fold=data.fold,
+            operation=printable(problem.operation),
+            symbols=printable(Path(problem.symbols).name),
+            licence="cc-by-sa-3.0" if problem.symbols == "mnist" else "other",
+            split=printable(problem.split),
+            length=data.task.combinations.digits.shape[1],
+            counts={half: f"{len(samples):,}" for half, samples in data.halves.items()},
+            things=combinations_word(problem),
+            digit=digit,
+            unseen=", ".join(" ".join(map(str, each)) for each in named),
+            version=version("unseen"),
+        )
     )
-    unseen = ", ".join(" ".join(map(str, spelled(each))) for each in _unseen(data)[:100])
-    return f"""---
-license: {licence}
-configs:
-  - config_name: default
-    data_files:
-{splits}
-dataset_info:
-  features:
-    - name: image
-      dtype: image
-    - name: digits
-      list: {digit}
-    - name: answer
-      dtype: int64
-    - name: seen
-      dtype: bool
----
-# Fold {data.fold} of {printable(problem.operation)} on {printable(Path(problem.symbols).name)}, \
-split {printable(problem.split)}
-
-Pictures of {data.task.combinations.digits.shape[1]} symbols side by side, labelled with their \
-answer. `train` has {counts["train"]:,} pictures of {things} that may be seen, in training \
-handwriting; `test` has {counts["test"]:,} of {things} that are never seen, in test handwriting. \
-`manifest.json` has the seeds, the hashes and the images that stand in each picture.
-
-Unseen: {unseen}
-
-Made by `unseen export data` {version("unseen")}, after Bloice, Roth and Holzinger, “Performing \
-Arithmetic Using a Neural Network Trained on Digit Permutation Pairs” (ISMIS 2020). MNIST: Yann \
-LeCun, Corinna Cortes and Christopher J. C. Burges.
-"""
 
 
 WRITERS: dict[str, Callable[[FoldData, Path], None]] = {

@@ -2,91 +2,40 @@
 
 The network answers one picture while every operation of torch's is written down. What does not
 depend on the picture (a rule, a softmax of weights) has been computed by then and is a constant.
-`static/network.js` does the operations.
+`lab/static/network.js` does the operations.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+import base64
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 
 from unseen.errors import UnseenError
 
-Numbers = NDArray[np.float32]
-Step = dict[str, Any]  # {"do": name, "in": [numbers of values], "shape": [...], and its settings}
-Inputs = list[Tensor | float]
-Described = tuple[Step, Inputs]
+# Plain data for JSON. A step is {"do": name, "in": [numbers of values], "shape": […]} and its
+# settings; a constant is {"shape": […], "float16" or "float32": base64}.
+Value = dict[str, Any]
+Described = tuple[Value, Sequence[Tensor | float]]  # settings of a step, and what it is done with
 
 
-@dataclass(frozen=True)
-class Call:
-    """One operation of torch's on a value that depends on the picture."""
+def record(network: nn.Module, height: int, width: int) -> list[Value]:
+    """The constants and steps by which a network answers one picture of this size.
 
-    function: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    made: Tensor
-    step: Step
-    inputs: Inputs
-
-
-@dataclass(frozen=True)
-class Graph:
-    """Values are numbered: first the picture, then the constants, then what each step makes."""
-
-    picture: Tensor  # (1, 1, height, width): the one that the network was shown
-    inputs: list[Tensor | float]  # that do not depend on it
-    calls: list[Call]
-
-    @cached_property
-    def constants(self) -> list[Numbers]:
-        return [_numbers(each) for each in self.inputs]
-
-    @cached_property
-    def steps(self) -> list[Step]:
-        """What is done, in order; plain data for JSON."""
-        numbers = {id(each): number for number, each in enumerate([self.picture, *self.inputs])}
-        steps = []
-        for call in self.calls:
-            steps.append(call.step | {"in": [numbers[id(each)] for each in call.inputs]})
-            numbers[id(call.made)] = len(numbers)
-        return steps
-
-    def answer(self, picture: Numbers, constants: list[Numbers]) -> float:
-        """What torch answers to one picture (height, width) in 0 to 1, with other constants."""
-        values: dict[int, Any] = {id(self.picture): torch.as_tensor(picture)[None, None]}
-        for given, numbers in zip(self.inputs, constants, strict=True):
-            values[id(given)] = torch.as_tensor(numbers)
-        for call in self.calls:
-            args, kwargs = tree_map(
-                lambda each: values.get(id(each), each), (call.args, call.kwargs)
-            )
-            made = call.function(*args, **kwargs)
-            values[id(call.made)] = made[0] if isinstance(made, tuple) else made
-        return float(values[id(self.calls[-1].made)])
-
-
-def record(network: nn.Module, height: int, width: int) -> Graph:
-    """The operations by which a network answers one picture of this size."""
+    Values are numbered: 0 is the picture, and the first of this list is 1.
+    """
     # neither all black nor all alike: constant pictures could hide what depends on them
     example = torch.linspace(0, 1, height * width).view(1, 1, height, width)
     recorder = _Recorder(example)
     with torch.no_grad(), recorder:
         answer = network.eval()(example)
-    calls = recorder.calls
-    if not calls or calls[-1].made is not answer:
+    if not recorder.values or recorder.numbers.get(id(answer)) != len(recorder.values):
         raise UnseenError("this network computes outside torch; a page cannot follow it")
-    inputs = {id(each): each for call in calls for each in call.inputs}
-    return Graph(
-        example, [each for each in inputs.values() if id(each) not in recorder.made], calls
-    )
+    return recorder.values
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -98,8 +47,9 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self, picture: Tensor) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.calls: list[Call] = []
-        self.made = {id(picture)}
+        self.values: list[Value] = []
+        self.numbers = {id(picture): 0}
+        self.dependent = {id(picture)}
         self.kept: list[Any] = []  # so that no id is given to a second tensor
 
     def __torch_dispatch__(
@@ -108,135 +58,117 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         result = function(*args, **kwargs)
         self.kept.append((args, kwargs, result))
-        if any(id(each) in self.made for each in tree_leaves((args, kwargs))):
+        if any(id(each) in self.dependent for each in tree_leaves((args, kwargs))):
             name = str(function).removeprefix("aten.").partition(".")[0]
-            if name not in STEPS:
-                raise UnseenError(f"this network has an operation that a page cannot do: {name}")
             made = result[0] if isinstance(result, tuple) else result
-            step, inputs = STEPS[name](*args, **kwargs)
-            step |= {"shape": list(made.shape)}
-            self.calls.append(Call(function, args, kwargs, made, step, inputs))
-            self.made.add(id(made))
+            if name in VIEWS:
+                settings, inputs = _view(function, *args, **kwargs)
+            elif name in STEPS:
+                settings, inputs = STEPS[name](*args, **kwargs)
+            else:
+                raise UnseenError(f"this network has an operation that a page cannot do: {name}")
+            numbers = [self._number(each) for each in inputs]
+            step = {"do": name, "in": numbers, "shape": list(made.shape)} | settings
+            self._append(made, step)
+            self.dependent.add(id(made))
         return result
 
+    def _number(self, value: Tensor | float) -> int:
+        if id(value) not in self.numbers:
+            self._append(value, _constant(value))
+        return self.numbers[id(value)]
 
-def _numbers(value: Tensor | float) -> Numbers:
-    numbers: Numbers = torch.as_tensor(value).detach().to(torch.float32).contiguous().numpy()
-    return numbers
-
-
-def _elementwise(name: str) -> Callable[..., Described]:
-    def describe(*inputs: Tensor | float, alpha: float = 1) -> Described:
-        if alpha != 1:
-            raise UnseenError("this network adds multiples, which a page cannot do")
-        return {"do": name}, [*inputs]
-
-    return describe
+    def _append(self, made: Tensor | float, value: Value) -> None:
+        self.values.append(value)
+        self.numbers[id(made)] = len(self.values)
 
 
-def _power(value: Tensor, exponent: float) -> Described:
-    if exponent != 2:
-        raise UnseenError("this network has powers that a page cannot do: only squares")
-    return {"do": "mul"}, [value, value]
+def _constant(given: Tensor | float) -> Value:
+    """Weights in 16 bits, which are half the page; the few numbers beside them in 32."""
+    numbers = torch.as_tensor(given).detach().float().contiguous().numpy()
+    fits = numbers.ndim > 1 and np.abs(numbers).max() <= np.finfo(np.float16).max
+    kind, written = ("float16", "<f2") if fits else ("float32", "<f4")
+    text = base64.b64encode(numbers.astype(written).tobytes()).decode()
+    return {"shape": list(numbers.shape), kind: text}
 
 
-def _same(value: Tensor, *_: Any, **__: Any) -> Described:
+def _refuse(cannot: bool, what: str) -> None:
+    if cannot:
+        raise UnseenError(f"this network {what}, which a page cannot do")
+
+
+def _view(function: Any, value: Tensor, *args: Any, **kwargs: Any) -> Described:
+    """The same numbers in another order: where the first is, and how far it is to the next."""
+    seen = function(torch.empty(value.shape), *args, **kwargs)
+    return {"do": "view", "strides": seen.stride(), "offset": seen.storage_offset()}, [value]
+
+
+def _copy(value: Tensor, *, dtype: torch.dtype | None = None, **_: Any) -> Described:
+    _refuse(dtype is not None and not dtype.is_floating_point, "makes whole numbers")
     return {"do": "same"}, [value]
 
 
-def _moved(function: Callable[..., Tensor]) -> Callable[..., Described]:
-    """Any way to look at the same numbers: where the first is, and how far to the next."""
+def _elementwise(*inputs: Tensor | float, alpha: float = 1) -> Described:
+    _refuse(alpha != 1, "adds multiples")
+    return {}, inputs
 
-    def describe(value: Tensor, *args: Any, **kwargs: Any) -> Described:
-        seen = function(torch.empty(value.shape), *args, **kwargs)
-        place = {"strides": list(seen.stride()), "offset": seen.storage_offset()}
-        return {"do": "view", **place}, [value]
 
-    return describe
+def _power(value: Tensor, exponent: float) -> Described:
+    _refuse(exponent != 2, "has powers other than squares")
+    return {"do": "mul"}, [value, value]
 
 
 def _convolution(value: Tensor, weights: Tensor, bias: Tensor | None, *how: Any) -> Described:
     stride, padding, dilation, transposed, _, groups = how
-    if value.ndim != 4 or transposed or groups != 1 or set(dilation) != {1}:
-        raise UnseenError(
-            "this network has a convolution that a page cannot do: only plain ones over pictures"
-        )
-    step = {"do": "convolve", "stride": list(stride), "padding": list(padding)}
-    return step, [value, weights, torch.zeros(len(weights)) if bias is None else bias]
+    plain = value.ndim == 4 and not transposed and groups == 1 and {*dilation} == {1}
+    _refuse(not plain, "has a convolution of a special kind")
+    inputs = [value, weights] if bias is None else [value, weights, bias]
+    return {"do": "convolve", "stride": stride, "padding": padding}, inputs
 
 
-def _pool(value: Tensor, size: list[int], stride: list[int] | None = None, *how: Any) -> Described:
-    all_of_it: tuple[Any, ...] = (*how, *([0], [1], False)[len(how) :])
-    padding, dilation, ceil_mode = all_of_it
-    if value.ndim != 4 or {*padding} != {0} or {*dilation} != {1} or ceil_mode:
-        raise UnseenError("this network pools in a way that a page cannot: only without padding")
-    return {"do": "pool", "size": list(size), "stride": list(stride or size)}, [value]
+def _pool(value: Tensor, size: list[int], stride: Sequence[int] = (), *how: Any) -> Described:
+    usual = zip(how, (0, 1, False), strict=False)  # padding, dilation, ceil_mode
+    plain = value.ndim == 4 and all({*np.atleast_1d(each)} == {than} for each, than in usual)
+    _refuse(not plain, "pools with padding or gaps")
+    return {"do": "pool", "size": size, "stride": stride or size}, [value]
 
 
-def _affine(bias: Tensor, value: Tensor, weights: Tensor, *, beta: int = 1, alpha: int = 1) -> Any:
-    if (beta, alpha) != (1, 1):
-        raise UnseenError("this network adds multiples, which a page cannot do")
+def _affine(bias: Tensor, value: Tensor, weights: Tensor, **scales: int) -> Described:
+    _refuse(any(each != 1 for each in scales.values()), "adds multiples")
     return {"do": "affine"}, [value, weights, bias]
 
 
-def _product(value: Tensor, weights: Tensor) -> Described:
-    return {"do": "affine"}, [value, weights, torch.zeros(weights.shape[1])]
-
-
-def _reduced(name: str) -> Callable[..., Described]:
-    """A sum, a maximum, … over some axes, by default over all."""
-
-    def describe(value: Tensor, axes: Any = None, keep: bool = False, **_: Any) -> Described:
-        given = range(value.ndim) if axes in (None, []) else np.atleast_1d(axes)
-        return {"do": name, "axes": sorted(int(axis) % value.ndim for axis in given)}, [value]
-
-    return describe
-
-
-def _softmax(name: str) -> Callable[..., Described]:
-    def describe(value: Tensor, axis: int, _: bool) -> Described:
-        return {"do": name, "axes": [axis % value.ndim]}, [value]
-
-    return describe
+def _reduction(value: Tensor, axes: Any = None, *_: Any, **__: Any) -> Described:
+    """A sum, a maximum, a softmax, … along some axes, by default along all."""
+    given = range(value.ndim) if axes in (None, []) else np.atleast_1d(axes)
+    return {"axes": [int(axis) % value.ndim for axis in given]}, [value]
 
 
 def _joined(values: list[Tensor], axis: int = 0) -> Described:
-    return {"do": "join", "axis": axis % values[0].ndim}, [*values]
+    return {"axis": axis % values[0].ndim}, values
 
 
-def _looked_up(table: Tensor, places: list[Tensor | None]) -> Described:
-    if table.ndim != 1 or len(places) != 1 or places[0] is None:
-        raise UnseenError("this network looks up rows, which a page cannot do: only numbers")
-    return {"do": "look_up"}, [table, places[0]]
+def _looked_up(table: Tensor, positions: list[Tensor | None]) -> Described:
+    plain = table.ndim == 1 and len(positions) == 1 and positions[0] is not None
+    _refuse(not plain, "looks up rows")
+    return {}, [table, *(each for each in positions if each is not None)]
 
 
+VIEWS = {"view", "_unsafe_view", "unsqueeze", "squeeze", "transpose", "t", "permute", "select"}
+VIEWS |= {"slice", "expand"}
+COPIES = ("clone", "_to_copy", "detach", "alias", "contiguous")
+ELEMENTWISE = ("relu", "tanh", "sigmoid", "silu", "exp", "log", "sqrt", "abs", "neg")
+PAIRED = ("add", "sub", "mul", "div", "maximum", "minimum")
+REDUCTIONS = ("sum", "mean", "amax", "argmax", "logsumexp", "_softmax", "_log_softmax")
 STEPS: dict[str, Callable[..., Described]] = {
+    **dict.fromkeys(COPIES, _copy),
+    **dict.fromkeys((*ELEMENTWISE, *PAIRED), _elementwise),
+    **dict.fromkeys(REDUCTIONS, _reduction),
     "convolution": _convolution,
     "max_pool2d_with_indices": _pool,
     "addmm": _affine,
-    "mm": _product,
-    **{
-        name: _elementwise(name)
-        for name in (
-            *("relu", "tanh", "sigmoid", "silu", "exp", "log", "sqrt", "abs", "neg"),
-            *("add", "sub", "mul", "div", "maximum", "minimum"),
-        )
-    },
-    **{name: _reduced(name) for name in ("sum", "mean", "amax", "logsumexp", "argmax")},
-    "_softmax": _softmax("softmax"),
-    "_log_softmax": _softmax("log_softmax"),
+    "mm": lambda value, weights: ({"do": "affine"}, [value, weights]),
     "pow": _power,
     "cat": _joined,
     "index": _looked_up,
-    **dict.fromkeys(("clone", "_to_copy", "detach", "alias", "contiguous"), _same),
-    "view": _moved(lambda value, shape: value.view(shape)),
-    "_unsafe_view": _moved(lambda value, shape: value.view(shape)),
-    "unsqueeze": _moved(torch.unsqueeze),
-    "squeeze": _moved(torch.squeeze),
-    "transpose": _moved(torch.transpose),
-    "t": _moved(torch.t),
-    "permute": _moved(torch.permute),
-    "select": _moved(torch.select),
-    "slice": _moved(torch.ops.aten.slice.Tensor),
-    "expand": _moved(lambda value, shape, **_: value.expand(shape)),
 }

@@ -3,15 +3,15 @@
 import copy
 import json
 import logging
-import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import version
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from unseen.files import make_folder, write_whole
 from unseen.networks.modules import RescaledOutput, saved_weights
 from unseen.report.json_view import jsonable
 from unseen.report.repeat_command import command_of, without_folders
+from unseen.report.report import page_environment
 from unseen.report.tables import describe
 from unseen.report.verdict_text import verdict_text
 from unseen.report.words import combinations_word, format_ends, format_percent
@@ -36,15 +37,6 @@ OPSET = 18
 LARGEST_DIFFERENCE = 1e-4  # between torch and onnxruntime, of answers
 
 
-@dataclass(frozen=True)
-class OnnxFile:
-    """What was written: its opset, and how far its answers are from torch's."""
-
-    opset: int
-    difference: float
-    pictures: int
-
-
 class MedianOfNetworks(nn.Module):
     """Several networks as one: (n, height, width) grey values from 0 to 255 -> (n,) answers."""
 
@@ -54,9 +46,6 @@ class MedianOfNetworks(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         pictures = image.unsqueeze(1) / 255.0
-        if len(self.networks) == 1:
-            answer: Tensor = self.networks[0](pictures)
-            return answer
         answers = torch.stack([network(pictures) for network in self.networks])
         ordered = answers.sort(dim=0).values
         middle = len(self.networks) // 2
@@ -75,8 +64,8 @@ def refuse_diverged(networks: Mapping[int, RescaledOutput]) -> None:
 
 def write_onnx(
     networks: Mapping[int, RescaledOutput], pictures: NDArray[np.uint8], path: Path
-) -> OnnxFile:
-    """Write networks as one ONNX file, after it has answered these pictures as torch does."""
+) -> float:
+    """Write networks as one ONNX file; returns how far its answers are from torch's, at most."""
     content = _onnx(networks, *pictures.shape[1:])
     answers = combined(answers_by_fold(networks, pictures))
     session = onnx_runtime().InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -91,7 +80,7 @@ def write_onnx(
             "it is not written"
         )
     write_whole(path, content)
-    return OnnxFile(OPSET, difference, len(pictures))
+    return difference
 
 
 def onnx_runtime() -> Any:
@@ -106,17 +95,17 @@ def onnx_runtime() -> Any:
 
 
 def _onnx(networks: Mapping[int, RescaledOutput], height: int, width: int) -> bytes:
-    onnx_runtime()
     model = MedianOfNetworks([*networks.values()]).eval()
     example = torch.linspace(0, 255, 2 * height * width).view(2, height, width)
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
+    silence = StringIO()
     try:
         with (
-            warnings.catch_warnings(action="ignore"),
-            redirect_stdout(StringIO()),
-            redirect_stderr(StringIO()),
+            catch_warnings(action="ignore"),
+            redirect_stdout(silence),
+            redirect_stderr(silence),
             torch.no_grad(),
         ):
             program = torch.onnx.export(
@@ -130,26 +119,24 @@ def _onnx(networks: Mapping[int, RescaledOutput], height: int, width: int) -> by
                 dynamo=True,
                 verbose=False,
             )
-    except Exception as error:  # of a network of one's own
+    except Exception as error:  # of a network of the user's
         raise UnseenError(f"this network cannot be exported: {first_line(error)}") from error
     finally:
         logger.setLevel(level)
     assert program is not None
     proto = program.model_proto
-    for graph in (proto.graph, *proto.functions):  # torch records where its code lies
-        for each in (graph, *graph.node, *graph.value_info):
-            each.ClearField("metadata_props")
-            each.ClearField("doc_string")
-    for each in (*proto.graph.initializer, *proto.graph.input, *proto.graph.output):
+    graph = proto.graph
+    parts = (*graph.node, *graph.value_info, *graph.initializer, *graph.input, *graph.output)
+    functions = (each for function in proto.functions for each in (function, *function.node))
+    for each in (graph, *parts, *functions):  # torch records where its code lies
         each.ClearField("metadata_props")
+        each.ClearField("doc_string")
     proto.producer_name, proto.producer_version = "unseen", version("unseen")
     proto.doc_string = (
         "image: (batch, height, width) grey values from 0 to 255, light on dark; answer: (batch,). "
         f"The median of the networks of folds {', '.join(map(str, networks))}."
     )
-    with BytesIO() as file:
-        file.write(proto.SerializeToString())
-        return file.getvalue()
+    return bytes(proto.SerializeToString())
 
 
 def write_safetensors(
@@ -184,51 +171,23 @@ def model_card(summary: Summary, folds: list[int]) -> str:
     summary = replace(summary, passed_on=True)
     experiment = summary.experiment
     things = combinations_word(experiment.problem)
-    seen = [
-        [each.quadrants["seen_test"][HEADLINE.name]] for each in summary.results if each.quadrants
-    ]
-    rows = [
-        ("unseen", summary.headline),
-        *([("seen", mean_interval(seen, share=True))] if seen else []),
-    ]
-    table = "\n".join(
-        f"| {name} {things} | {format_percent(each.mean)} | {format_ends(each)} |"
-        for name, each in rows
+    seen = [[each.quadrants["seen_test"][HEADLINE.name]] for each in summary.results]
+    accuracies = {"unseen": summary.headline, "seen": mean_interval(seen, share=True)}
+    return (
+        page_environment("unseen.use")
+        .get_template("model_card.md.jinja")
+        .render(
+            run=printable(summary.run),
+            described=describe(experiment, summary.results),
+            command=command_of(experiment, passed_on=True),
+            length=len(summary.places),
+            folds=", ".join(map(str, folds)),
+            done=len(summary.results),
+            things=things,
+            rows=[
+                (name, format_percent(each.mean), format_ends(each))
+                for name, each in accuracies.items()
+            ],
+            verdict=verdict_text(summary).text.replace("`", ""),
+        )
     )
-    command = command_of(experiment, passed_on=True)
-    again = f"Trained by `{command}`.\n\n" if command else ""
-    return f"""---
-library_name: pytorch
-license: mit
-tags: [compositional-generalisation, mnist, arithmetic]
----
-# {printable(summary.run)}
-
-{describe(experiment, summary.results)}
-
-From a picture of {len(summary.places)} symbols in a row to one number, the answer. {again}\
-Each file `fold-NN.safetensors` holds one network (folds {", ".join(map(str, folds))}); \
-`config.json` has all settings, and which {things} each fold has never seen. \
-`unseen.load(RUN).network(fold)` builds the same networks in Python.
-
-Input: grey values divided by 255, light on dark, as MNIST has them: each symbol scaled into \
-20 × 20 pixels and centred by mass in 28 × 28. Output: one number to be rounded.
-
-## Accuracy
-
-Share of test pictures whose answer rounds to the right number, in handwriting of the test half; \
-mean over {len(summary.results)} fold(s).
-
-| combinations | rounding | 95 % interval |
-|---|---|---|
-{table}
-
-{verdict_text(summary).text.replace("`", "")}
-
-## Limits
-
-- The figures are of test digits of the same symbol set. Pictures that are prepared otherwise, \
-other people's handwriting or photographs do worse.
-- The network gives a number for every picture, also for one that shows no symbols.
-- It has learnt one question about {len(summary.places)} symbols and answers no other.
-"""

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import Any
 
@@ -18,8 +18,27 @@ from unseen.report.words import format_combination, format_count, format_decimal
 from unseen.use.predictions import FailedPicture, Prediction, Truth
 
 SHADES = " ░▒▓█"
-COLUMNS = ("picture", "answer", "rounded", "spread", "agreeing", "networks", "ink", "cut")
-TRUTH_COLUMNS = ("truth", "is_right", "answer_where_unseen")
+INK = ("light on dark", "dark on light")
+CUTS = {
+    "as they are": "at MNIST's own positions",
+    "equal panels": "into equal panels",
+    "by ink": "by its ink",
+}
+COLUMNS: dict[str, Callable[[Prediction], Any]] = {
+    "picture": lambda each: printable(str(each.path)),
+    "answer": lambda each: each.answer,
+    "rounded": lambda each: each.rounded,
+    "spread": lambda each: each.spread,
+    "agreeing": lambda each: each.agreeing,
+    "networks": lambda each: len(each.answers),
+    "ink": lambda each: INK[each.picture.is_dark_on_light],
+    "cut": lambda each: each.picture.cut,
+}
+TRUTH_COLUMNS: dict[str, Callable[[Prediction, Truth], Any]] = {
+    "truth": lambda _, truth: " ".join(map(str, spelled(truth.combination))),
+    "is_right": lambda each, truth: each.rounded == truth.answer,
+    "answer_where_unseen": lambda each, truth: getattr(each.only(truth.unseen_in), "answer", None),
+}
 
 
 def prediction_line(prediction: Prediction, truth: Truth | None = None) -> str:
@@ -31,7 +50,7 @@ def prediction_line(prediction: Prediction, truth: Truth | None = None) -> str:
         if count > 1
         else ""
     )
-    ink = "dark on light" if prediction.picture.is_dark_on_light else "light on dark"
+    ink, cut = INK[prediction.picture.is_dark_on_light], CUTS[prediction.picture.cut]
     right = ""
     if truth is not None:
         right = ", right" if prediction.rounded == truth.answer else f", wrong: {truth.answer}"
@@ -39,26 +58,19 @@ def prediction_line(prediction: Prediction, truth: Truth | None = None) -> str:
         if unseen is not None and len(truth.unseen_in) < count:
             right += f"; {format_decimal(unseen.answer)} where it is unseen"
     path = printable(str(prediction.path))
-    return f"{path}: {rounded}{right} ({answer}{sure}; {ink}, cut {CUTS[prediction.picture.cut]})"
-
-
-CUTS = {
-    "as they are": "at MNIST's own places",
-    "equal panels": "into equal panels",
-    "by ink": "by its ink",
-}
+    return f"{path}: {rounded}{right} ({answer}{sure}; {ink}, cut {cut})"
 
 
 def truth_line(truth: Truth, problem: Problem, folds: Sequence[int]) -> str:
     """Whether the networks that are asked have seen a combination."""
-    said = format_combination(truth.combination, symbol_words(problem.symbols))
+    name = format_combination(truth.combination, symbol_words(problem.symbols))
     count = len(truth.unseen_in)
     if len(folds) == 1:
         state = "unseen" if count else "seen in training"
-        return f"{said} makes {truth.answer}; it was {state} in fold {folds[0]}"
+        return f"{name} makes {truth.answer}; it was {state} in fold {folds[0]}"
     which = ", ".join(map(str, truth.unseen_in))
     unseen = f"unseen in fold{'s' * (count > 1)} {which}" if count else "unseen in none of them"
-    return f"{said} makes {truth.answer}; of {format_count(len(folds), 'fold')}, it was {unseen}"
+    return f"{name} makes {truth.answer}; of {format_count(len(folds), 'fold')}, it was {unseen}"
 
 
 def drawn(pixels: NDArray[np.uint8]) -> str:
@@ -72,19 +84,10 @@ def drawn(pixels: NDArray[np.uint8]) -> str:
 
 def prediction_row(prediction: Prediction, truth: Truth | None = None) -> dict[str, Any]:
     """A prediction under the names of the columns of JSON and CSV."""
-    unseen = None if truth is None else prediction.only(truth.unseen_in)
-    picture = prediction.picture
-    values = (
-        *(printable(str(prediction.path)), prediction.answer, prediction.rounded),
-        *(prediction.spread, prediction.agreeing, len(prediction.answers)),
-        *("dark on light" if picture.is_dark_on_light else "light on dark", picture.cut),
-    )
-    row = dict(zip(COLUMNS, values, strict=True))
-    if truth is None:
-        return row
-    said = " ".join(map(str, spelled(truth.combination)))
-    is_right = prediction.rounded == truth.answer
-    return row | dict(zip(TRUTH_COLUMNS, (said, is_right, unseen and unseen.answer), strict=True))
+    row = {name: of(prediction) for name, of in COLUMNS.items()}
+    if truth is not None:
+        row |= {name: of(prediction, truth) for name, of in TRUTH_COLUMNS.items()}
+    return row
 
 
 def predictions_json(

@@ -23,8 +23,6 @@ from unseen.use.pictures import PreparedPicture, SymbolShape, prepare, read_pict
 if TYPE_CHECKING:
     from torch import nn
 
-Answering = Future[NDArray[np.float32]]
-
 UNIT_SLACK = 1e-3  # by which floats from 0 to 1 may be above 1, as interpolation leaves them
 LEAST_BRIGHT = 16  # the brightest pixel of pictures from 0 to 255; MNIST's have over 100
 AT_ONCE = 500  # pictures that are prepared while the networks answer those before
@@ -183,36 +181,30 @@ def predict_files(
 ) -> Iterator[Prediction | FailedPicture]:
     """What the networks answer to picture files, in order, read as they are asked for.
 
-    Pictures are prepared while two threads answer those that were prepared before.
+    Pictures are prepared while a thread answers those that were prepared before.
     """
-    import torch
 
-    from unseen.training.evaluation import predict_pictures
+    def answered(
+        paths: Sequence[Path], prepared: Sequence[PreparedPicture | FailedPicture]
+    ) -> list[Prediction | FailedPicture]:
+        grey = [each.pixels for each in prepared if isinstance(each, PreparedPicture)]
+        answers = iter(answers_by_fold(networks, np.stack(grey)).T.tolist() if grey else ())
+        return [
+            each
+            if isinstance(each, FailedPicture)
+            else Prediction(path, each, dict(zip(networks, next(answers), strict=True)))
+            for path, each in zip(paths, prepared, strict=True)
+        ]
 
-    device = torch.device("cpu")
-
-    def told(
-        here: slice, made: list[PreparedPicture | FailedPicture], asked: list[Answering]
-    ) -> Iterator[Prediction | FailedPicture]:
-        answers = zip(*(each.result().tolist() for each in asked), strict=True)
-        for path, each in zip(paths[here], made, strict=True):
-            if isinstance(each, FailedPicture):
-                yield each
-            else:
-                yield Prediction(path, each, dict(zip(networks, next(answers), strict=True)))
-
-    with torch_threads(threads), ThreadPoolExecutor(2) as answering:
-        before: Iterator[Prediction | FailedPicture] = iter(())
+    with torch_threads(threads), ThreadPoolExecutor(1) as thread:
+        waiting: list[Future[list[Prediction | FailedPicture]]] = []
         for here in batches(len(paths), AT_ONCE):
-            made = [_prepared(path, shape) for path in paths[here]]
-            grey = [each.pixels for each in made if isinstance(each, PreparedPicture)]
-            asked = [
-                answering.submit(predict_pictures, network, np.stack(grey), device)
-                for network in (networks.values() if grey else ())
-            ]
-            yield from before
-            before = told(here, made, asked)
-        yield from before
+            prepared = [_prepared(path, shape) for path in paths[here]]
+            waiting.append(thread.submit(answered, paths[here], prepared))
+            if len(waiting) > 1:
+                yield from waiting.pop(0).result()
+        for last in waiting:
+            yield from last.result()
 
 
 def _prepared(path: Path, shape: SymbolShape) -> PreparedPicture | FailedPicture:

@@ -1,25 +1,22 @@
 // Asking the server, and listening to it. Whatever it refuses, it says in words.
 
-import { foldPath, openStream } from "./stream.js";
-
-export { foldPath };
+const PAUSE = 300, LOST_PAUSE = 2000; // milliseconds between two questions what is new
 
 /**
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, guess: number | null}} Choice
  * @typedef {{epochs: number, seconds: number | null, seen: Record<string, number | null>,
- *   unseen: Record<string, number | null>, share: (number | null)[], mean: (number | null)[],
- *   shown: (number | null)[]}} Frame
+ *   unseen: Record<string, number | null>, share: (number | null)[],
+ *   shown: (number | null)[]}} Snapshot
  * @typedef {{combination: (number | string)[], answer: number, picture: string}} Shown
  * @typedef {{preset: string, settings: Record<string, any>, fold: number, folds: number,
  *   places: (number | string)[][], place_names: string[], symbol_names: string[], answers: number[],
  *   unseen: number[], undetermined: number[], leakage: string[], things: string, symbol: string,
  *   answers_word: string, picture: number[], epochs: number, command: string | null,
- *   seconds: number | null, estimates: Record<string, number | null>, run: string | null, label?: string, guess: number | null,
+ *   last_seconds: Record<string, number>, run: string | null, label?: string, guess: number | null,
  *   shown?: Shown[]}} Setup
- * @typedef {{status: string, fault: string, notes: {kind: string}[],
- *   progress: {epochs: number, loss: number | null, start: number} | null,
- *   outcome: {measures: Record<string, number | null>, quadrants: Record<string, number | null>,
- *     seconds: number, parameters: number} | null}} State
+ * @typedef {{status: string, under_way: boolean, fault: string, notes: {kind: string}[],
+ *   progress: {epochs: number, start: number} | null,
+ *   outcome: {measures: Record<string, number | null>, quadrants: Record<string, number | null>} | null}} State
  */
 
 export class LabError extends Error {
@@ -55,26 +52,40 @@ export const post = (path, document) =>
     body: JSON.stringify(document),
   });
 
+/** @param {string} run @param {number} fold */
+export const foldPath = (run, fold) => `/api/runs/${encodeURIComponent(run)}/folds/${fold}`;
+
 /**
- * Listen to a fold as it learns: through the worker that all tabs share or, where a browser has no
- * such worker, by oneself.
+ * Follow a fold as it learns, by asking what is new until it is over.
  * @param {string} run @param {number} fold
- * @param {{frames: (frames: Frame[]) => void, restart: () => void, state: (state: State) => void,
- *   end?: () => void, lost?: () => void}} told
- * @returns {() => void} call it to stop listening
+ * @param {{snapshots: (snapshots: Snapshot[]) => void, restart: () => void,
+ *   state: (state: State) => void, lost?: () => void}} listeners
+ * @returns {() => void} call it to stop
  */
-export function listen(run, fold, told) {
-  const path = foldPath(run, fold);
-  const hear = (/** @type {import("./stream.js").News} */ { kind, data }) => told[kind]?.(data);
-  if (typeof SharedWorker === "undefined") return openStream(path, hear);
-  const { port } = new SharedWorker("/static/hub.js", { type: "module", name: "unseen lab" });
-  port.onmessage = (event) => hear(event.data);
-  port.postMessage(path);
-  const leave = () => port.postMessage("leave");
-  addEventListener("pagehide", leave, { once: true });
-  return () => {
-    removeEventListener("pagehide", leave);
-    leave();
-    port.close();
-  };
+export function follow(run, fold, listeners) {
+  let last = "", known = "";
+  let stopped = false;
+  async function poll() {
+    const news = await get(`${foldPath(run, fold)}/history?from=${last}`).catch(() => null);
+    if (stopped) return;
+    if (!news) {
+      listeners.lost?.();
+      known = "";
+      setTimeout(poll, LOST_PAUSE);
+      return;
+    }
+    const { state, snapshots } = news;
+    last = news.from;
+    if (news.restarted) listeners.restart();
+    if (snapshots.length) listeners.snapshots(snapshots);
+    const isLast = !state.under_way && !snapshots.length; // at the end, all snapshots come first
+    const text = JSON.stringify(state);
+    if (text !== known && (state.under_way || isLast)) {
+      known = text;
+      listeners.state(state);
+    }
+    if (!isLast) setTimeout(poll, snapshots.length ? 0 : PAUSE);
+  }
+  poll();
+  return () => { stopped = true; };
 }

@@ -6,12 +6,12 @@ import { byId, duration, make } from "./dom.js";
  * @typedef {import("./api.js").Choice} Choice
  * @typedef {import("./api.js").Setup} Setup
  * @typedef {{name: string, effort: string, about: string, settings: Record<string, any>}} Preset
- * @typedef {{presets: Preset[], operations: Record<string, string>, splits: Record<string, string>,
- *   symbols: Record<string, string>, models: Record<string, string>,
+ * @typedef {{presets: Preset[], operation: Record<string, string>, split: Record<string, string>,
+ *   symbols: Record<string, string>, model: Record<string, string>,
  *   more: {name: string, kind: string, about: string}[]}} Catalogue
  */
 
-const OWN = "own"; // pairs of one's own
+const OWN = "own"; // pairs that the person chooses
 const EXPRESSION = "expression";
 
 export class Form {
@@ -20,10 +20,10 @@ export class Form {
     this.catalogue = catalogue;
     this.choice = choice;
     this.onChange = onChange;
-    fill(byId("split"), { [OWN]: "the pairs that I choose", ...titled(catalogue.splits) });
-    fill(byId("operation"), { ...titled(catalogue.operations), [EXPRESSION]: "an expression…" });
+    fill(byId("split"), { [OWN]: "the pairs that I choose", ...titled(catalogue.split) });
+    fill(byId("operation"), { ...titled(catalogue.operation), [EXPRESSION]: "an expression…" });
     fill(byId("symbols"), titled(catalogue.symbols));
-    fill(byId("model"), titled(catalogue.models));
+    fill(byId("model"), titled(catalogue.model));
     this.#efforts();
     this.#more();
     byId("split").addEventListener("change", () => {
@@ -50,7 +50,7 @@ export class Form {
       byId(name).addEventListener(name === "seed" ? "input" : "change", () => this.set(name, byId(name).value));
     }
     /** @type {(number | string)[][] | null} */
-    this.pairs = null; // those of the present setup, to begin one's own from
+    this.pairs = null; // those of the present setup, from which a person's own choice begins
   }
 
   /** Change a setting; one that is as in the preset is not kept. @param {string} name @param {any} value */
@@ -110,7 +110,7 @@ export class Form {
     this.choice.settings = { ...setup.settings };
     this.choice.preset = setup.preset;
     this.choice.fold = setup.fold;
-    for (const [preset, seconds] of Object.entries(setup.estimates)) this.#estimate(preset, seconds);
+    for (const [preset, seconds] of Object.entries(setup.last_seconds)) this.#showSeconds(preset, seconds);
     this.showChoice();
     fill(byId("fold"), Object.fromEntries(Array.from({ length: setup.folds }, (_, at) => [at + 1, { text: String(at + 1) }])));
     byId("fold").value = String(setup.fold);
@@ -127,7 +127,7 @@ export class Form {
     const split = this.value("split");
     put(byId("split"), Array.isArray(split) ? OWN : split);
     const operation = String(this.value("operation"));
-    const known = operation in this.catalogue.operations;
+    const known = operation in this.catalogue.operation;
     const typing = document.activeElement === byId("expression");
     byId("expression-field").hidden = known && !typing;
     put(byId("operation"), known && !typing ? operation : EXPRESSION);
@@ -136,14 +136,14 @@ export class Form {
     for (const { name } of this.catalogue.more) put(byId(`more-${name}`), this.value(name));
   }
 
-  /** @param {string} preset @param {number | null} seconds */
-  #estimate(preset, seconds) {
+  /** What the last training with a preset took. @param {string} preset @param {number} seconds */
+  #showSeconds(preset, seconds) {
     const about = document.querySelector(`[data-effort="${preset}"]`);
-    if (about && seconds !== null) about.textContent = `${preset}, ~${duration(seconds)}`;
+    if (about) about.textContent = `${preset}, last ${duration(seconds)}`;
   }
 
   /** Say what is wrong with what was changed last; null if nothing is. @param {string} changed @param {string | null} fault */
-  tell(changed, fault) {
+  showFault(changed, fault) {
     const place = ["split", "fold"].includes(changed) ? "split" : changed === "operation" ? "operation" : "other";
     for (const each of ["split", "operation", "other"]) {
       const said = byId(`error-${each}`);

@@ -2,7 +2,7 @@
 
 import { draw, make, percent } from "./dom.js";
 
-/** @typedef {import("./api.js").Frame} Frame */
+/** @typedef {import("./api.js").Snapshot} Snapshot */
 
 const HEIGHT = 230;
 const MOST_POINTS = 400; // of a line
@@ -13,8 +13,8 @@ export class Curve {
   constructor(container, { onPick } = {}) {
     this.container = container;
     this.onPick = onPick;
-    /** @type {Frame[]} */
-    this.frames = [];
+    /** @type {Snapshot[]} */
+    this.snapshots = [];
     this.epochs = 1;
     /** @type {number | null} */
     this.guess = null;
@@ -31,9 +31,9 @@ export class Curve {
     container.addEventListener("click", (event) => this.onPick?.(this.#nearest(event)));
   }
 
-  /** @param {Frame[]} frames @param {number} epochs @param {number | null} guess @param {number} at */
-  show(frames, epochs, guess, at) {
-    Object.assign(this, { frames, epochs, guess, at });
+  /** @param {Snapshot[]} snapshots @param {number} epochs @param {number | null} guess @param {number} at */
+  show(snapshots, epochs, guess, at) {
+    Object.assign(this, { snapshots, epochs, guess, at });
     this.#draw();
   }
 
@@ -69,11 +69,11 @@ export class Curve {
         draw("text", { class: "guess", x: ROOM.left + 6, y: y - 5, text: `your guess ${percent(this.guess)}` }),
       );
     }
-    const now = this.frames[this.at];
+    const now = this.snapshots[this.at];
     if (now) parts.push(draw("line", { class: "now", x1: this.#x(now.epochs), x2: this.#x(now.epochs), y1: ROOM.top, y2: HEIGHT - ROOM.bottom }));
     const labels = /** @type {{kind: "seen" | "unseen", x: number, y: number}[]} */ ([]);
     for (const kind of /** @type {const} */ (["seen", "unseen"])) {
-      const points = this.frames.map((frame) => [this.#x(frame.epochs), this.#y(frame[kind].rounded ?? 0)]);
+      const points = this.snapshots.map((snapshot) => [this.#x(snapshot.epochs), this.#y(snapshot[kind].rounded ?? 0)]);
       if (!points.length) continue;
       const some = Math.ceil(points.length / MOST_POINTS);
       const drawn = points.filter((_, at) => at % some === 0 || at === points.length - 1);
@@ -100,34 +100,34 @@ export class Curve {
   }
 
   #words() {
-    const last = this.frames[this.frames.length - 1];
+    const last = this.snapshots[this.snapshots.length - 1];
     if (!last) return "Learning curve; nothing was measured yet";
-    return `Learning curve over ${this.frames.length} measurements; at the last one ${percent(last.unseen.rounded)} of unseen and ${percent(last.seen.rounded)} of seen pairs are right`;
+    return `Learning curve over ${this.snapshots.length} measurements; at the last one ${percent(last.unseen.rounded)} of unseen and ${percent(last.seen.rounded)} of seen pairs are right`;
   }
 
   /** @param {MouseEvent} event */
   #nearest(event) {
     const x = event.clientX - this.container.getBoundingClientRect().left;
     let best = 0;
-    this.frames.forEach((frame, at) => {
-      if (Math.abs(this.#x(frame.epochs) - x) < Math.abs(this.#x(this.frames[best].epochs) - x)) best = at;
+    this.snapshots.forEach((snapshot, at) => {
+      if (Math.abs(this.#x(snapshot.epochs) - x) < Math.abs(this.#x(this.snapshots[best].epochs) - x)) best = at;
     });
     return best;
   }
 
   /** @param {PointerEvent} event */
   #point(event) {
-    const frame = this.frames[this.#nearest(event)];
-    if (!frame) return;
-    this.tip.textContent = `${momentOf(frame, this.epochs)} · unseen ${percent(frame.unseen.rounded, 1)} · seen ${percent(frame.seen.rounded, 1)}`;
+    const snapshot = this.snapshots[this.#nearest(event)];
+    if (!snapshot) return;
+    this.tip.textContent = `${momentOf(snapshot, this.epochs)} · unseen ${percent(snapshot.unseen.rounded, 1)} · seen ${percent(snapshot.seen.rounded, 1)}`;
     this.tip.hidden = false;
-    const left = this.#x(frame.epochs) - this.tip.offsetWidth / 2;
+    const left = this.#x(snapshot.epochs) - this.tip.offsetWidth / 2;
     this.tip.style.left = `${Math.max(0, Math.min(left, this.width - this.tip.offsetWidth))}px`;
   }
 }
 
-/** When a frame was measured. @param {Frame} frame @param {number} epochs */
-export function momentOf(frame, epochs) {
-  const share = `${percent(frame.epochs / epochs)} of training`;
-  return frame.seconds === null ? share : `${share}, ${frame.seconds.toFixed(1)} s`;
+/** When a snapshot was measured. @param {Snapshot} snapshot @param {number} epochs */
+export function momentOf(snapshot, epochs) {
+  const share = `${percent(snapshot.epochs / epochs)} of training`;
+  return snapshot.seconds === null ? share : `${share}, ${snapshot.seconds.toFixed(1)} s`;
 }

@@ -4,11 +4,11 @@ import { fromHash, toHash } from "./address.js";
 import { foldPath, get, post } from "./api.js";
 import { askCell } from "./cell.js";
 import { Form } from "./choose.js";
-import { byId, copy, duration, make, openDialog, percent, percentage } from "./dom.js";
+import { byId, copy, make, openDialog, percent, percentage } from "./dom.js";
 import { Grid, combinationOf, rowOf, usePalette } from "./grid.js";
 import { showRuns } from "./runs.js";
 import { mountTry } from "./try.js";
-import { Watch, tell } from "./watch.js";
+import { Watch, showStatus } from "./watch.js";
 
 /**
  * @typedef {import("./api.js").Choice} Choice
@@ -38,8 +38,8 @@ let trying;
 
 const grid = new Grid(byId("grid"), { onPaint: choosePairs, onAsk: (row) => shown?.run && askCell(shown, shown.run, row) });
 const watch = new Watch({
-  onFrame: (frame) => shown && grid.colour(frame?.share ?? null),
-  onState: hearState,
+  onSnapshot: (snapshot) => shown && grid.colour(snapshot?.share ?? null),
+  onState: receiveState,
   onNews: () => trying?.refresh?.(),
 });
 
@@ -60,9 +60,9 @@ document.documentElement.dataset.ready = "yes";
 /** @returns {Promise<any>} */
 async function start() {
   try {
-    const told = await get("/api/lab");
-    usePalette(told.colours);
-    return told;
+    const state = await get("/api/lab");
+    usePalette(state.colours);
+    return state;
   } catch (fault) {
     complain(fault);
     throw fault;
@@ -98,12 +98,12 @@ async function ask(opening) {
     if (number !== asked) return;
     setup = answer;
     usable = true;
-    form.tell(changed, null);
+    form.showFault(changed, null);
     if (opening && answer.run) return openRun(answer.run, answer.fold, choice.guess);
     showSetup(answer);
   } catch (fault) {
     if (number !== asked) return;
-    form.tell(/** @type {LabError} */ (fault).setting ?? changed, /** @type {Error} */ (fault).message);
+    form.showFault(/** @type {LabError} */ (fault).setting ?? changed, /** @type {Error} */ (fault).message);
     usable = false;
     controls();
     if (!setup) await fallBack();
@@ -156,7 +156,7 @@ async function openRun(name, fold, guess = null) {
     usable = true;
     choice.guess = opened.guess ??= guess;
     describe(opened);
-    form.tell(changed, null);
+    form.showFault(changed, null);
     grid.show(opened, false);
     grid.colour([]);
     legend(opened, true);
@@ -193,9 +193,9 @@ function askSoon(opening = false) {
 }
 
 /** @param {import("./api.js").State} state */
-function hearState(state) {
+function receiveState(state) {
   if (training && isShown(training)) training.under_way = ["starting", "training"].includes(state.status);
-  if (state.status === "done") tellOutcome(state);
+  if (state.status === "done") showOutcome(state);
   controls(state.status);
 }
 
@@ -205,7 +205,7 @@ function isShown(some) {
 }
 
 /** @param {import("./api.js").State} state */
-async function tellOutcome(state) {
+async function showOutcome(state) {
   const run = shown?.run;
   const right = state.outcome?.measures.rounded;
   const words = make("span", {});
@@ -241,8 +241,6 @@ function controls(status = watch.state?.status ?? "") {
   byId("clear").hidden = shown !== null;
   byId("show-run").hidden = shown !== null || !setup?.run;
   byId("watch-words").textContent = shown ? "Watch it learn" : "Guess, then watch";
-  const seconds = setup?.seconds;
-  byId("estimate").textContent = shown === null && seconds ? `about ${duration(seconds)} on this machine` : "";
   const elsewhere = byId("elsewhere");
   const other = training?.under_way && !isShown(training) ? training : null;
   if (other && elsewhere.hidden) {
@@ -276,7 +274,7 @@ function remember() {
 
 async function train() {
   byId("start").disabled = true;
-  tell("Starting…");
+  showStatus("Starting…");
   try {
     const { preset, settings, fold, guess } = choice;
     const begun = await post("/api/start", { preset, settings, fold, guess });
@@ -284,7 +282,7 @@ async function train() {
     await openRun(begun.run, begun.fold);
     byId("stop").focus();
   } catch (fault) {
-    tell("");
+    showStatus("");
     complain(fault);
     controls();
   }
@@ -324,7 +322,7 @@ function showTry() {
     ask: async (panels) => {
       try {
         const answered = await post(`${foldPath(run, described.fold)}/answer`, { panels: panels.map(base64) });
-        byId("try-network").textContent = answered.answer === null ? "The network answers NaN: it went astray in training." : "";
+        byId("try-network").textContent = answered.answer === null ? "The network answers NaN: its training diverged." : "";
         return answered.answer;
       } catch (fault) {
         byId("try-network").textContent = /** @type {Error} */ (fault).message;
@@ -391,9 +389,8 @@ async function look() {
   try {
     training = (await get("/api/training")).training;
     controls();
-    if (!shown && setup?.seconds === null && usable) await ask(false); // it may know by now
   } catch {
-    // whoever asks next is told
+    // the next request will say so
   }
 }
 

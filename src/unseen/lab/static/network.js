@@ -14,17 +14,29 @@
  * @property {number[]} [axes]
  * @property {number} [axis]
  */
-/** @typedef {{picture: number[], shapes: number[][], steps: Step[]}} Graph */
-/** @typedef {{floats: string, integers: string, isScaled: boolean[]}} Packed */
+/** @typedef {{shape: number[], float16?: string, float32?: string}} Constant */
+/** @typedef {{picture: number[], values: (Step | Constant)[]}} Graph */
 
 /**
  * What a network answers: the panels' grey values from 0 to 255, side by side, become one number.
- * @param {Graph} graph @param {Packed} packed
- * @returns {Promise<(panels: ArrayLike<number>[]) => number>}
+ * @param {Graph} graph @returns {(panels: ArrayLike<number>[]) => number}
  */
-export async function openNetwork(graph, packed) {
-  const constants = await unpack(graph.shapes, packed);
-  return (panels) => answer(graph, constants, sideBySide(panels, graph.picture));
+export function openNetwork(graph) {
+  const known = graph.values.map((each) => ("do" in each ? each : decoded(each)));
+  return (panels) => answer(known, sideBySide(panels, graph.picture));
+}
+
+/** The numbers of a constant, which are little-endian, as are all machines with browsers. @param {Constant} constant @returns {Value} */
+function decoded({ shape, float16, float32 }) {
+  const bytes = Uint8Array.from(atob(float16 ?? float32 ?? ""), (sign) => sign.charCodeAt(0)).buffer;
+  return { shape, data: float16 ? Float32Array.from(new Uint16Array(bytes), fromHalf) : new Float32Array(bytes) };
+}
+
+/** A float of 16 bits, neither infinite nor NaN. @param {number} bits */
+function fromHalf(bits) {
+  const exponent = (bits >> 10) & 31, fraction = (bits & 1023) / 1024;
+  const size = exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction;
+  return bits >> 15 ? -size : size;
 }
 
 /** @param {ArrayLike<number>[]} panels @param {number[]} shape @returns {Value} */
@@ -40,11 +52,11 @@ function sideBySide(panels, shape) {
   return { data, shape };
 }
 
-/** @param {Graph} graph @param {Value[]} constants @param {Value} picture @returns {number} */
-function answer(graph, constants, picture) {
-  const values = [picture, ...constants];
-  for (const step of graph.steps)
-    values.push({ data: STEPS[step.do](step, ...step.in.map((at) => values[at])), shape: step.shape });
+/** @param {(Step | Value)[]} known @param {Value} picture @returns {number} */
+function answer(known, picture) {
+  const values = [picture];
+  for (const each of known)
+    values.push("do" in each ? { data: STEPS[each.do](each, ...each.in.map((at) => values[at])), shape: each.shape } : each);
   return values[values.length - 1].data[0];
 }
 
@@ -138,7 +150,7 @@ function logSumExp(numbers) {
     : largest;
 }
 
-/** @param {Step} step @param {Value} maps @param {Value} weights @param {Value} bias */
+/** @param {Step} step @param {Value} maps @param {Value} weights @param {Value} [bias] */
 function convolve(step, maps, weights, bias) {
   const [down, across] = step.stride ?? [1, 1];
   const { data, height, width } = padded(maps, step.padding ?? [0, 0]);
@@ -155,7 +167,7 @@ function convolve(step, maps, weights, bias) {
           for (let column = 0; column < columns; column++) patch[to++] = data[from + column];
         }
       for (let kernel = 0; kernel < kernels; kernel++) {
-        let total = bias.data[kernel];
+        let total = bias ? bias.data[kernel] : 0;
         for (let at = 0, weight = kernel * patch.length; at < patch.length; at++, weight++)
           total += numbers[weight] * patch[at];
         made[(picture * kernels + kernel) * high * wide + place] = total;
@@ -194,11 +206,11 @@ function pool(step, maps) {
   return made;
 }
 
-/** @param {Step} step @param {Value} value @param {Value} weights @param {Value} bias */
+/** @param {Step} step @param {Value} value @param {Value} weights @param {Value} [bias] */
 function affine(step, value, weights, bias) {
   const [rows, columns] = step.shape, [inputs] = weights.shape;
   const made = new Float32Array(rows * columns);
-  const added = broadcast(bias, step.shape);
+  const added = bias ? broadcast(bias, step.shape) : made;
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) {
       let total = added[row * columns + column];
@@ -226,14 +238,15 @@ function join(step, ...values) {
 
 /** @type {Record<string, (step: Step, ...values: Value[]) => Float32Array>} */
 const STEPS = {
-  convolve, pool, affine, join,
+  convolve, pool, affine,
+  cat: join,
   same: (_, value) => value.data,
   view: (step, value) => {
     const made = new Float32Array(count(step.shape));
     walk(step.shape, step.strides ?? [], step.offset ?? 0, (to, from) => { made[to] = value.data[from]; });
     return made;
   },
-  look_up: (_, table, places) => places.data.map((place) => table.data[place]),
+  index: (_, table, places) => places.data.map((place) => table.data[place]),
   relu: elementwise((each) => Math.max(0, each)),
   tanh: elementwise(Math.tanh),
   sigmoid: elementwise((each) => 1 / (1 + Math.exp(-each))),
@@ -254,33 +267,6 @@ const STEPS = {
   amax: reduced((numbers) => Math.max(...numbers)),
   argmax: reduced((numbers) => numbers.indexOf(Math.max(...numbers))),
   logsumexp: reduced(logSumExp),
-  softmax: normalised((each, spread) => Math.exp(each - spread)),
-  log_softmax: normalised((each, spread) => each - spread),
+  _softmax: normalised((each, spread) => Math.exp(each - spread)),
+  _log_softmax: normalised((each, spread) => each - spread),
 };
-
-/** @param {number[][]} shapes @param {Packed} packed @returns {Promise<Value[]>} */
-async function unpack(shapes, packed) {
-  const floats = new Float32Array(await fromText(packed.floats, 4));
-  const integers = new Int16Array(await fromText(packed.integers, 2));
-  let float = 0, integer = 0;
-  return shapes.map((shape, which) => {
-    const size = count(shape);
-    if (!packed.isScaled[which]) return { data: floats.subarray(float, (float += size)), shape };
-    const data = Float32Array.from(integers.subarray(integer, (integer += size)));
-    const row = size / shape[0];
-    for (let at = 0; at < size; at++) data[at] *= floats[float + Math.floor(at / row)];
-    float += shape[0];
-    return { data, shape };
-  });
-}
-
-/** Undo use/packing.py's `as_text`. @param {string} text @param {number} itemBytes @returns {Promise<ArrayBuffer>} */
-async function fromText(text, itemBytes) {
-  const packed = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const items = planes.length / itemBytes;
-  const bytes = new Uint8Array(planes.length);
-  for (let at = 0; at < planes.length; at++) bytes[(at % items) * itemBytes + Math.floor(at / items)] = planes[at];
-  return bytes.buffer;
-}

@@ -9,7 +9,6 @@ import { mountTry } from "./try.js";
  * @property {number[]} unseen rows of combinations that its network was never shown
  * @property {string} about how well it does
  * @property {import("./network.js").Graph} graph
- * @property {import("./network.js").Packed} packed
  */
 /**
  * @typedef {object} PageData
@@ -26,19 +25,12 @@ import { mountTry } from "./try.js";
 const data = JSON.parse(/** @type {HTMLElement} */ (document.getElementById("data")).textContent ?? "");
 const folds = data.folds.map((fold) => ({ ...fold, isUnseen: new Set(fold.unseen) }));
 const sizes = data.symbolNames.map((names) => names.length);
-/** @type {Map<number, Promise<(panels: Uint8Array[]) => number>>} */
-const opened = new Map();
+/** @type {((panels: Uint8Array[]) => number)[]} */
+const opened = [];
 let at = 0; // which fold's network answers
 
 /** The row of a combination. @param {number[]} chosen */
 const rowOf = (chosen) => chosen.reduce((row, each, place) => row * sizes[place] + each, 0);
-
-/** @param {number} which */
-function networkOf(which) {
-  const network = opened.get(which) ?? openNetwork(folds[which].graph, folds[which].packed);
-  opened.set(which, network);
-  return network;
-}
 
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const foldChoice = /** @type {HTMLSelectElement} */ (byId("fold"));
@@ -55,7 +47,7 @@ const tried = mountTry(byId("try"), {
   combination: data.combination,
   hint: data.hint,
   range: [Math.min(...data.answers), Math.max(...data.answers)],
-  ask: async (panels) => (await networkOf(at))(panels),
+  ask: async (panels) => (opened[at] ??= openNetwork(folds[at].graph))(panels),
   wasSeen: (combined) => !folds[at].isUnseen.has(rowOf(combined)),
   answerOf: (combined) => data.answers[rowOf(combined)],
   onChoose: (combined) => { chosen = combined; showFold(); },

@@ -1,4 +1,4 @@
-// A picture that somebody drops, read in the browser.
+// A picture file that is dropped or chosen, read in the browser.
 
 const MOST_BYTES = 20e6, MOST_PIXELS = 40e6, MOST_HEIGHT = 640;
 

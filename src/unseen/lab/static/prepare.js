@@ -68,7 +68,7 @@ export function prepareRow(picture, length) {
   return [...found, ...Array(length - found.length).fill(null)];
 }
 
-/** A line without points that lie so near to each other that nobody could tell. @param {Point[]} line */
+/** A line without points that are too near to each other to make a difference. @param {Point[]} line */
 function thinned(line) {
   /** @type {Point[]} */
   const kept = [];

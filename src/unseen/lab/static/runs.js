@@ -1,6 +1,6 @@
 // The runs of the folder: open one, read its report, set two side by side.
 
-import { get, listen } from "./api.js";
+import { follow, get } from "./api.js";
 import { Curve } from "./curve.js";
 import { byId, decimal, make, openDialog, percent } from "./dom.js";
 import { Grid } from "./grid.js";
@@ -93,16 +93,16 @@ function column(name, setup, apart) {
     const grid = new Grid(gridBox);
     const curve = new Curve(curveBox);
     grid.show(setup, false);
-    /** @type {import("./api.js").Frame[]} */
-    let frames = [];
-    return listen(name, setup.fold, {
-      frames: (more) => {
-        frames = [...frames, ...more];
-        curve.show(frames, setup.epochs, setup.guess, frames.length - 1);
-        grid.colour(frames[frames.length - 1].share);
+    /** @type {import("./api.js").Snapshot[]} */
+    let snapshots = [];
+    return follow(name, setup.fold, {
+      snapshots: (more) => {
+        snapshots = [...snapshots, ...more];
+        curve.show(snapshots, setup.epochs, setup.guess, snapshots.length - 1);
+        grid.colour(snapshots[snapshots.length - 1].share);
       },
       restart: () => {
-        frames = [];
+        snapshots = [];
       },
       state: ({ outcome }) => {
         if (!outcome) return;

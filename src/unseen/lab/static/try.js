@@ -11,10 +11,10 @@ import { SIDE, prepare, prepareRow } from "./prepare.js";
  * @property {string[][]} symbolNames for each place, what can stand there
  * @property {(panels: Uint8Array[]) => Promise<number | null>} ask the network's answer; null if there is none now
  * @property {(chosen: number[]) => boolean | null} wasSeen whether training showed these symbols
- *   together, each by its number in symbolNames; null if nobody knows
+ *   together, each by its number in symbolNames; null if that is not known
  * @property {[number, number]} range the least and the largest answer that there is
  * @property {(chosen: number[]) => number | null} [answerOf] the right answer
- * @property {(chosen: number[] | null) => void} [onChoose] called when somebody says what they draw
+ * @property {(chosen: number[] | null) => void} [onChoose] called when a person says what they draw
  * @property {string[]} [placeNames] "left", "right"
  * @property {string} [symbol] what one is called: "digit"
  * @property {string} [combination] what several are called: "pair"
@@ -88,7 +88,7 @@ export function mountTry(container, options) {
     const dropped = event.dataTransfer?.files[0];
     const place = places.findIndex((each) => each.element.contains(/** @type {Node} */ (event.target)));
     if (dropped) takePicture(dropped, place < 0 ? null : place);
-    else tell("Drop a picture file here.");
+    else showNotice("Drop a picture file here.");
   });
 
   /** @type {number | null} */
@@ -104,7 +104,7 @@ export function mountTry(container, options) {
     container.dataset.state = "asking";
     requestAnimationFrame(() => {
       isDue = false;
-      tell("");
+      showNotice("");
       places.forEach((place) => place.show());
       void askAgain();
     });
@@ -125,7 +125,7 @@ export function mountTry(container, options) {
           : null;
       } catch (error) {
         answer = null;
-        tell(error instanceof Error ? error.message : String(error));
+        showNotice(error instanceof Error ? error.message : String(error));
       }
     }
     isAsking = false;
@@ -149,7 +149,7 @@ export function mountTry(container, options) {
       : [filled("strong", "", decimal(answer)), " → ", filled("strong", "try-rounded", whole(answer))]));
     verdict.replaceChildren(...verdictOf(combined, right));
     clearTimeout(toSay);
-    toSay = setTimeout(() => { // a screen reader is told when the pen rests
+    toSay = setTimeout(() => { // for a screen reader, when the pen rests
       live.textContent = answer === null ? "" : `${decimal(answer)}, rounds to ${whole(answer)}. ${verdict.textContent}`;
     }, 700);
   }
@@ -183,7 +183,7 @@ export function mountTry(container, options) {
       const found = isOne ? [prepare(image).pixels] : prepareRow(image, length);
       const missing = found.filter((pixels) => pixels === null).length;
       if (missing) {
-        tell(found.length === 1 || missing === found.length
+        showNotice(found.length === 1 || missing === found.length
           ? "Nothing was found in this picture: it has to be dark ink on light paper, or light on dark."
           : `Only ${found.length - missing} of ${found.length} ${symbol}s were found: they have to stand side by side, with a gap between.`);
         return;
@@ -191,12 +191,12 @@ export function mountTry(container, options) {
       if (isOne) pads[place].setPicture(found[0]);
       else found.forEach((pixels, at) => pads[at].setPicture(pixels));
     } catch (error) {
-      tell(error instanceof Error ? error.message : String(error));
+      showNotice(error instanceof Error ? error.message : String(error));
     }
   }
 
   /** @param {string} text */
-  function tell(text) {
+  function showNotice(text) {
     notice.textContent = text;
   }
 

@@ -1,12 +1,12 @@
 // A fold as it learns: figures, curve, samples, and a slider that rewinds them all.
 
-import { listen } from "./api.js";
+import { follow } from "./api.js";
 import { Curve, momentOf } from "./curve.js";
 import { byId, decimal, duration, make, percent } from "./dom.js";
 
 /**
  * @typedef {import("./api.js").Setup} Setup
- * @typedef {import("./api.js").Frame} Frame
+ * @typedef {import("./api.js").Snapshot} Snapshot
  * @typedef {import("./api.js").State} State
  */
 
@@ -19,13 +19,13 @@ const NOTES = {
 };
 
 export class Watch {
-  /** @param {{onFrame: (frame: Frame | null) => void, onState: (state: State) => void, onNews: () => void}} listeners */
-  constructor({ onFrame, onState, onNews }) {
-    this.onFrame = onFrame;
+  /** @param {{onSnapshot: (snapshot: Snapshot | null) => void, onState: (state: State) => void, onNews: () => void}} listeners */
+  constructor({ onSnapshot, onState, onNews }) {
+    this.onSnapshot = onSnapshot;
     this.onState = onState;
     this.onNews = onNews;
-    /** @type {Frame[]} */
-    this.frames = [];
+    /** @type {Snapshot[]} */
+    this.snapshots = [];
     this.at = 0;
     /** @type {Setup | null} */
     this.setup = null;
@@ -45,27 +45,27 @@ export class Watch {
   /** Follow a run from its first measurement. @param {Setup} setup */
   begin(setup) {
     this.end();
-    Object.assign(this, { setup, frames: [], at: 0, state: null, since: null });
-    byId("film").hidden = false;
+    Object.assign(this, { setup, snapshots: [], at: 0, state: null, since: null });
+    byId("history").hidden = false;
     byId("before").hidden = true;
     for (const each of document.querySelectorAll(".things")) each.textContent = setup.things;
     this.#buildSamples(setup);
     this.#show();
-    this.leave = listen(/** @type {string} */ (setup.run), setup.fold, {
-      frames: (frames) => {
-        const live = this.at >= this.frames.length - 1;
-        this.frames.push(...frames);
-        if (live) this.at = this.frames.length - 1;
+    this.leave = follow(/** @type {string} */ (setup.run), setup.fold, {
+      snapshots: (snapshots) => {
+        const live = this.at >= this.snapshots.length - 1;
+        this.snapshots.push(...snapshots);
+        if (live) this.at = this.snapshots.length - 1;
         this.#show();
         this.onNews();
       },
       restart: () => {
-        this.frames = [];
+        this.snapshots = [];
         this.at = 0;
         this.#show();
       },
-      state: (state) => this.#hear(state),
-      lost: () => tell("The lab does not answer; trying again.", true),
+      state: (state) => this.#receive(state),
+      lost: () => showStatus("The lab does not answer; trying again.", true),
     });
   }
 
@@ -76,21 +76,21 @@ export class Watch {
     clearInterval(this.playing);
     this.playing = undefined;
     this.setup = this.state = null;
-    this.frames = [];
-    byId("film").hidden = true;
+    this.snapshots = [];
+    byId("history").hidden = true;
     byId("before").hidden = false;
     byId("progress-box").hidden = true;
     byId("verdict").textContent = "";
-    tell("");
+    showStatus("");
   }
 
   get isLast() {
-    return this.at >= this.frames.length - 1;
+    return this.at >= this.snapshots.length - 1;
   }
 
   /** Rewind to a measurement. @param {number} at */
   seek(at) {
-    this.at = Math.max(0, Math.min(at, this.frames.length - 1));
+    this.at = Math.max(0, Math.min(at, this.snapshots.length - 1));
     this.#show();
   }
 
@@ -101,7 +101,7 @@ export class Watch {
       return;
     }
     this.seek(this.isLast ? 0 : this.at);
-    const pause = Math.max(80, Math.min(500, 6000 / this.frames.length));
+    const pause = Math.max(80, Math.min(500, 6000 / this.snapshots.length));
     this.playing = window.setInterval(() => {
       this.seek(this.at + 1);
       if (this.isLast) {
@@ -112,12 +112,11 @@ export class Watch {
   }
 
   /** @param {State} state */
-  #hear(state) {
+  #receive(state) {
     const setup = /** @type {Setup} */ (this.setup);
     this.state = state;
     const share = (state.progress?.epochs ?? 0) / setup.epochs;
-    const underWay = ["starting", "training", "elsewhere"].includes(state.status);
-    byId("progress-box").hidden = !underWay;
+    byId("progress-box").hidden = !state.under_way;
     byId("progress").value = share;
     const start = state.progress?.start ?? 1;
     byId("left").textContent = this.#left(share, start);
@@ -132,7 +131,7 @@ export class Watch {
       killed: `${state.fault} Go on continues from what was saved.`,
       unfinished: "Unfinished: its training was stopped or killed. Go on continues from what was saved.",
     }[state.status] ?? state.status;
-    tell([said, noted].filter(Boolean).join(" "), ["failed", "killed"].includes(state.status));
+    showStatus([said, noted].filter(Boolean).join(" "), ["failed", "killed"].includes(state.status));
     this.#show();
     this.onState(state);
   }
@@ -160,28 +159,28 @@ export class Watch {
 
   /** Everything as it was at the measurement that the slider is at. */
   #show() {
-    const { setup, frames, state } = this;
+    const { setup, snapshots, state } = this;
     if (!setup) return;
-    const frame = frames[this.at] ?? null;
+    const snapshot = snapshots[this.at] ?? null;
     const outcome = this.isLast ? state?.outcome : null;
-    const unseen = outcome ? outcome.measures.rounded : frame?.unseen.rounded;
-    const seen = outcome?.quadrants.seen_test ?? frame?.seen.rounded;
-    byId("right-unseen").textContent = frame || outcome ? percent(unseen, outcome ? 1 : 0) : "–";
-    byId("right-seen").textContent = frame || outcome ? percent(seen, outcome ? 1 : 0) : "–";
+    const unseen = outcome ? outcome.measures.rounded : snapshot?.unseen.rounded;
+    const seen = outcome?.quadrants.seen_test ?? snapshot?.seen.rounded;
+    byId("right-unseen").textContent = snapshot || outcome ? percent(unseen, outcome ? 1 : 0) : "–";
+    byId("right-seen").textContent = snapshot || outcome ? percent(seen, outcome ? 1 : 0) : "–";
     byId("guessed").hidden = setup.guess === null;
     byId("right-guess").textContent = setup.guess === null ? "" : percent(setup.guess);
-    this.curve.show(frames, setup.epochs, setup.guess, this.at);
+    this.curve.show(snapshots, setup.epochs, setup.guess, this.at);
     const slider = byId("slider");
-    slider.max = Math.max(0, frames.length - 1);
+    slider.max = Math.max(0, snapshots.length - 1);
     slider.value = this.at;
-    slider.disabled = byId("play").disabled = frames.length < 2;
-    const moment = frame ? momentOf(frame, setup.epochs) : "";
+    slider.disabled = byId("play").disabled = snapshots.length < 2;
+    const moment = snapshot ? momentOf(snapshot, setup.epochs) : "";
     byId("moment").textContent = moment;
     slider.setAttribute("aria-valuetext", moment);
-    byId("curve-caption").textContent = this.#caption(frame);
+    byId("curve-caption").textContent = this.#caption(snapshot);
     const items = /** @type {any[]} */ ([...byId("samples").children]);
     items.forEach((item, at) => {
-      const said = frame?.shown[at];
+      const said = snapshot?.shown[at];
       const [number, mark] = item.querySelector(".said").children;
       const answer = setup.shown?.[at].answer ?? 0;
       const right = said !== null && said !== undefined && Math.round(said) === answer;
@@ -190,22 +189,22 @@ export class Watch {
       mark.setAttribute("aria-label", right ? "right" : "wrong");
       mark.className = right ? "good" : "wrong";
     });
-    this.onFrame(frame);
+    this.onSnapshot(snapshot);
   }
 
-  /** @param {Frame | null} frame */
-  #caption(frame) {
-    const last = this.frames[this.frames.length - 1];
+  /** @param {Snapshot | null} snapshot */
+  #caption(snapshot) {
+    const last = this.snapshots[this.snapshots.length - 1];
     if (last && last.unseen.mse === null) {
-      return "The network went astray: its answers are no numbers any more (NaN). A smaller learning rate may help.";
+      return "Training diverged: the network's answers are NaN. A smaller learning rate may help.";
     }
-    if (this.state?.status === "done" && !this.frames.length) return "Nothing was measured while it learnt.";
-    return frame ? "Pictures that round to the right answer, in handwriting that it has never seen." : "";
+    if (this.state?.status === "done" && !this.snapshots.length) return "Nothing was measured while it learnt.";
+    return snapshot ? "Pictures that round to the right answer, in handwriting that it has never seen." : "";
   }
 }
 
 /** Say where training stands. @param {string} text @param {boolean} [bad] */
-export function tell(text, bad = false) {
+export function showStatus(text, bad = false) {
   const status = byId("status");
   if (status.textContent !== text) status.textContent = text;
   status.classList.toggle("bad", bad);

@@ -1,6 +1,6 @@
-"""What the page may choose, and the experiment that its settings make.
+"""What can be chosen on the page, and the experiment that its settings make.
 
-The page names no file and no folder: symbols and networks of one's own are those that the lab was
+The page names no file and no folder: symbols and networks of the user's are those that the lab was
 started with.
 """
 
@@ -54,39 +54,39 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Offer:
-    """What can be chosen here beside what is registered."""
+class Choices:
+    """What can be chosen: what is registered, and what the lab was started with."""
 
-    symbols: str | None = None  # a folder
-    model: str | None = None  # file.py:Class
+    own_symbols: str | None = None  # a folder
+    own_model: str | None = None  # file.py:Class
 
     @classmethod
-    def of(cls, symbols: Path | None, model: str | None) -> "Offer":
+    def of(cls, symbols: Path | None, model: str | None) -> "Choices":
         """Check what the lab is started with."""
-        if model is not None and not is_own(model):
-            raise SettingError("model", model, "names no network of your own, as file.py:Class")
-        training = Experiment(name="own").vary(**{"model": model} if model else {}).training
-        return cls(
-            None if symbols is None else canonical_symbols(str(symbols)),
-            training.model if model else None,
-        )
+        if model is not None:
+            if not is_own(model):
+                raise SettingError("model", model, "names no network of your own, as file.py:Class")
+            model = Experiment(name="own").vary(model=model).training.model
+        return cls(None if symbols is None else canonical_symbols(str(symbols)), model)
 
     def symbol_sets(self) -> dict[str, str]:
         """Symbol sets by name, with what they are."""
-        about = {row["name"]: row["about"] for row in CATALOGUES["symbols"]()}
+        about = _about("symbols")
         found = {name: about[name] for name in SYMBOLS}
         if find_fashion_mnist() is None:
             del found["fashion-mnist"]  # which would have to be fetched
-        if self.symbols is not None:
-            found.setdefault(self.symbols, f"Your own: {Path(self.symbols).name}")
+        if self.own_symbols is not None:
+            found.setdefault(self.own_symbols, f"Your own: {Path(self.own_symbols).name}")
         return found
 
     def models(self) -> dict[str, str]:
         found = {name: network.about for name, network in MODELS.items()}
-        return found | ({self.model: f"Your own: {Path(self.model).name}"} if self.model else {})
+        if self.own_model is not None:
+            found[self.own_model] = f"Your own: {Path(self.own_model).name}"
+        return found
 
     def refuse_others(self, experiment: Experiment) -> None:
-        """Refuse symbols in a folder, and a network in a file, that the lab was not given."""
+        """Refuse a run whose symbols are in a folder that the lab was not given."""
         if experiment.problem.symbols not in self.symbol_sets():
             raise UnseenError(
                 "its symbols are not among those that the lab was started with: "
@@ -95,63 +95,64 @@ class Offer:
 
     def setup(self, document: Any) -> Setup:
         """The experiment that a page's settings make; an UnseenError says what is wrong."""
-        if not isinstance(document, dict) or not document.keys() <= {"preset", "settings", "fold"}:
+        if not document.keys() <= {"preset", "settings", "fold"}:
             raise UnseenError("a setup is an object with preset, settings and fold")
         preset, settings = document.get("preset", "fast"), document.get("settings", {})
-        if preset not in [*effort_presets()]:
-            raise unknown("preset", printable(str(preset)[:40]), effort_presets())
+        if preset not in (presets := effort_presets()):
+            raise unknown("preset", printable(str(preset)[:40]), presets)
         if not isinstance(settings, dict):
             raise UnseenError("settings are an object of names and values")
         self._check(settings)
         experiment = find_experiment(preset).vary(**settings)
-        _refuse_many(experiment)
+        refuse_many(experiment)
         fold, count = check_fold(document.get("fold", 1)), len(make_task(experiment.problem).folds)
         if not 1 <= fold <= count:
             raise SettingError("fold", fold, f"does not exist; this split has 1 to {count}")
         return Setup(experiment, fold)
 
     def _check(self, settings: Mapping[str, Any]) -> None:
-        """Refuse what is no setting, and whatever would have a file of the user's read."""
+        """Refuse what is no setting, and all that would have a file of the user's read."""
         if stray := settings.keys() - SETTINGS.keys():
             raise unknown("setting", printable(min(stray)[:40]), SETTINGS)
         for name, value in settings.items():
-            is_list = name == "split" and isinstance(value, list)
-            if not (is_list or isinstance(value, str | int | float | bool)):
+            if isinstance(value, list) and name == "split":
+                continue  # which Problem checks
+            if not isinstance(value, str | int | float):
                 raise UnseenError(f"{name} must be a text or a number")
             if isinstance(value, str) and len(value) > LONGEST_TEXT:
                 raise UnseenError(f"{name} is longer than {LONGEST_TEXT:,} characters")
-        split = settings.get("split", "random")
-        if isinstance(split, list):
-            folds = split if split and all(map(_is_fold, split)) else [split]
-            if sum(map(len, folds)) > MOST_COMBINATIONS or not all(map(_is_fold, folds)):
-                raise UnseenError("a split is a name or a list of combinations such as [3, 8]")
-        elif split not in (splits := [*SPLITS, *ready_lists()]):
-            raise unknown("split", printable(str(split)), splits)
-        if (symbols := settings.get("symbols", "mnist")) not in (known := self.symbol_sets()):
-            raise unknown("symbols", printable(str(symbols)), known)
-        if (model := settings.get("model", "lenet5")) not in (networks := self.models()):
-            raise unknown("model", printable(str(model)), networks)
+            if name in (known := self._by_name()) and value not in known[name]:
+                raise unknown(name, printable(str(value)), known[name])
+
+    def _by_name(self) -> dict[str, dict[str, str]]:
+        """What there is of those settings that could name a file, each with what it is."""
+        splits = _about("splits")
+        return {
+            "split": {name: splits[name] for name in (*SPLITS, *ready_lists())},
+            "symbols": self.symbol_sets(),
+            "model": self.models(),
+        }
 
     def catalogue(self) -> dict[str, Any]:
         """All that can be chosen, with what it is."""
-        first_lines = {row["name"]: row["about"] for row in CATALOGUES["operations"]()}
-        splits = {row["name"]: row["about"] for row in CATALOGUES["splits"]()}
-        return {
+        operations = _about("operations")
+        return self._by_name() | {
             "presets": [
                 {"name": name, "effort": EFFORTS.get(name, ""), "about": PRESETS[name].about}
                 | {"settings": _settings_of(PRESETS[name]())}
                 for name in effort_presets()
             ],
-            "operations": {
-                **{name: first_lines[name] for name in OPERATIONS},
-                "shown:+,-,*": first_lines["shown:+,-,*"],
-                "table:1": first_lines["table:SEED"],
+            "operation": {
+                **{name: operations[name] for name in OPERATIONS},
+                "shown:+,-,*": operations["shown:+,-,*"],
+                "table:1": operations["table:SEED"],
             },
-            "splits": {name: splits[name] for name in (*SPLITS, *ready_lists())},
-            "symbols": self.symbol_sets(),
-            "models": self.models(),
             "more": [_field(name) for name in SETTINGS if name not in SHOWN_FIRST],
         }
+
+
+def _about(catalogue: str) -> dict[str, str]:
+    return {row["name"]: row["about"] for row in CATALOGUES[catalogue]()}
 
 
 def effort_presets() -> list[str]:
@@ -172,18 +173,7 @@ def _field(name: str) -> dict[str, Any]:
     return {"name": name, "kind": kind, "about": info.description}
 
 
-def _is_fold(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_combination, value))
-
-
-def _is_combination(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(each, int | str) and not isinstance(each, bool) and len(str(each)) <= 3
-        for each in value
-    )
-
-
-def _refuse_many(experiment: Experiment) -> None:
+def refuse_many(experiment: Experiment) -> None:
     """Refuse more combinations than the page can show, before any of them is made."""
     problem = experiment.problem
     count = len(load_symbols(problem.symbols).values) ** problem.length
@@ -202,8 +192,7 @@ def setup_json(setup: Setup) -> dict[str, Any]:
     fold = task.folds[setup.fold - 1]
     leakage = split_leakage(table, [fold])
     determined = determined_answers(table, fold, rule_of(table))
-    many = len(task.folds) > 1
-    height, width = task.bank.test.images.shape[1:]
+    words = symbol_words(problem.symbols)
     return {
         "preset": experiment.name,
         "settings": _changed_settings(experiment),
@@ -211,17 +200,17 @@ def setup_json(setup: Setup) -> dict[str, Any]:
         "folds": len(task.folds),
         "places": [spelled(np.unique(column)) for column in table.digits.T],
         "place_names": place_names(problem),
-        "symbol_names": symbol_words(problem.symbols).names,
+        "symbol_names": words.names,
         "answers": table.answers.tolist(),
         "unseen": fold.unseen.tolist(),
         "undetermined": [] if determined is None else fold.unseen[~determined].tolist(),
         "leakage": format_leakage(leakage),
         "things": combinations_word(problem),
-        "symbol": symbol_words(problem.symbols).one,
+        "symbol": words.one,
         "answers_word": answers_word(problem),
-        "picture": [height, width],
+        "picture": task.bank.test.images.shape[1:],
         "epochs": experiment.training.epochs,
-        "command": command_of(experiment, [setup.fold] if many else ()),
+        "command": command_of(experiment, [setup.fold] if len(task.folds) > 1 else ()),
     }
 
 
@@ -236,11 +225,11 @@ def _changed_settings(experiment: Experiment) -> dict[str, Any]:
     return settings
 
 
-def setup_of(folder: RunFolder, fold: int | None, offer: Offer) -> Setup:
+def setup_of(folder: RunFolder, fold: int | None, choices: Choices) -> Setup:
     """What a run was run with; by default, of the first fold that is done, else begun."""
     experiment = folder.experiment()
-    offer.refuse_others(experiment)
-    _refuse_many(experiment)
+    choices.refuse_others(experiment)
+    refuse_many(experiment)
     known = range(1, len(make_task(experiment.problem).folds) + 1)
     if fold is None:
         done = [each.fold for each in folder.results(thorough=False)[0]]
