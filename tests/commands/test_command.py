@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from complete_folds import complete_fold
 from conftest import (
     SMALL,
     run_json,
@@ -22,7 +23,6 @@ from conftest import (
 from unseen.errors import UnseenError
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 
 QUADRANTS = {"seen_train", "seen_test", "unseen_train", "unseen_test"}
 MEASURES = {

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from complete_folds import complete_fold
 from lab_server import PAIRS, TINY, end_while_it_trains, running_lab
 from made_up_runs import made_up_run, noisy
 
@@ -23,7 +24,6 @@ from unseen.lab.state import Training, Trainings
 from unseen.runs.fold import run_fold
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 
 LONG = {"epochs": 2_000, "samples": 20}
 

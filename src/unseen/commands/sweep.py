@@ -81,7 +81,7 @@ def sweep(
     workers = (
         _local(plan, jobs)
         if engine == "local"
-        else _dask(runs_dir, address, jobs, allow_versions=allow_versions)
+        else _dask(plan, runs_dir, address, jobs, allow_versions=allow_versions)
     )
     try:
         check_plan(plan, workers)
@@ -167,16 +167,17 @@ def _local(plan: "Plan", jobs: int | None) -> "Engine":
 
 
 def _dask(
-    runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
+    plan: "Plan", runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
 ) -> "Engine":
     from unseen.report.words import format_count
     from unseen.runs.dask_engine import DaskWorkers
 
-    workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
-    count, sharing = len(workers.workers), sum(e.shares_disk for e in workers.workers.values())
+    symbols = next(iter(plan.runs.values())).experiment.problem.symbols
+    workers = DaskWorkers(runs_dir, address, jobs, symbols=symbols, allow_versions=allow_versions)
+    count, sharing = len(workers.shares_disk), sum(workers.shares_disk)
     all_share = "it shares" if count == 1 else "all share"
     shared = {0: "none shares", count: all_share}.get(sharing, f"{sharing} share")
-    how = "folds are sent to this process" if sharing == 0 else "folds are saved where they run"
+    how = "folds keep no checkpoints" if sharing == 0 else "folds keep checkpoints there"
     say(f"{format_count(count, 'worker')}, {shared} the disk of {runs_dir}: {how}")
     return workers
 

@@ -45,8 +45,8 @@ class Film:
         """Read what has happened since the last time; for a result only now and then."""
         news = [*self._follower.news()]
         measured = [each.measurement for each in news if isinstance(each, Measured)]
-        if measured or len(self._follower.told) < len(self.frames):
-            known = len(self._follower.told) - len(measured)
+        if measured or len(self._follower.measured) < len(self.frames):
+            known = len(self._follower.measured) - len(measured)
             self.restarts += known < len(self.frames)
             self.frames[known:] = [self._frame(each) for each in measured]
         for each in news:

@@ -1,4 +1,4 @@
-"""A study brought to its results: what is done is found, the rest goes through an engine."""
+"""A study brought to its results: what is done is found, the rest goes through an executor."""
 
 import time
 from collections import Counter
@@ -16,9 +16,8 @@ from unseen.runs.checks import check_device, check_network
 from unseen.runs.engine import LocalProcesses
 from unseen.runs.events import Note
 from unseen.runs.fold import FoldResult
-from unseen.runs.queue import FoldJob, FoldQueue, NotFinishedError
+from unseen.runs.queue import FoldJob, FoldQueue
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.session import sweep as sweep_leftovers
 from unseen.studies.study import Study, StudyRun
 
 POLL_SECONDS = 0.2
@@ -81,7 +80,7 @@ class StudyNote:
 
 @dataclass(frozen=True)
 class Working:
-    """The study goes on; these folds are with the engine."""
+    """The study goes on; these folds are with the executor."""
 
     running: tuple[FoldJob, ...]
     waiting: int
@@ -121,7 +120,7 @@ def plan_study(study: Study, runs_dir: Path) -> Plan:
     return Plan(study, runs, done)
 
 
-def check_plan(plan: Plan, engine: Executor) -> None:
+def check_plan(plan: Plan, executor: Executor) -> None:
     """Refuse what cannot work before anything is run: devices that are not there, and networks.
 
     A network of one's own is not tried here; a fold of it that fails is one that failed.
@@ -132,16 +131,16 @@ def check_plan(plan: Plan, engine: Executor) -> None:
         kind = run.experiment.device, model, problem.symbols, problem.length
         if kind not in tried and not is_own(model):
             tried.add(kind)
-            if isinstance(engine, LocalProcesses):  # else it is the workers' matter
+            if isinstance(executor, LocalProcesses):  # else it is the workers' matter
                 check_device(run.experiment.device)
-            [*check_network(run.experiment, make_task(problem), run.folds, engine)]
+            [*check_network(run.experiment, make_task(problem), run.folds, executor)]
 
 
-def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
+def sweep(plan: Plan, executor: Executor) -> Generator[StudyEvent, None, None]:
     """Run what is missing of a study, and yield every fold of it: first those that were done.
 
     A fold that fails is recorded as failed, and the others go on. Closing the generator, or an
-    error within it, stops the engine at once; what was saved stays.
+    error within it, cancels the folds that are under way; what was saved stays.
     """
     for folder, run in plan.runs.items():
         for fold, result in plan.done[folder].items():
@@ -153,20 +152,11 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
             job.folder.create(job.experiment)
             begun.add(job.folder)
 
-    queue = FoldQueue(engine, plan.missing, begin)
-    try:
-        left = yield from _run(plan, queue)
-        if left:  # whoever held these may have died since, or have finished them
-            time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
-            queue = FoldQueue(engine, left, begin)
-            for job in (yield from _run(plan, queue)):
-                yield StudyFold(job.folder, plan.runs[job.folder], job.fold, None)
-    except BaseException:
-        running = [*queue.running.values()]
-        engine.shutdown(wait=False)
-        for job in running:
-            sweep_leftovers(job.folder, [job.fold])
-        raise
+    left = yield from _run(plan, FoldQueue(executor, plan.missing, begin))
+    if left:  # the processes that held these may have died since, or have finished them
+        time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
+        for job in (yield from _run(plan, FoldQueue(executor, left, begin))):
+            yield StudyFold(job.folder, plan.runs[job.folder], job.fold, None)
 
 
 def folds_as_they_are(plan: Plan, tally: Tally) -> Iterator[StudyFold]:
@@ -199,7 +189,7 @@ def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldJ
 
 def _recorded(job: FoldJob, error: Exception) -> str:
     """What a fold failed with, in a line; all of it is kept in its folder where that can be."""
-    said = error.reason if isinstance(error, NotFinishedError) else str(error)
+    said = str(error)
     with suppress(UnseenError):  # a disk that is full, which may well be why it failed
         log = "\n".join([said, *getattr(error, "__notes__", ())])
         job.folder.record_failure(job.fold, log)
