@@ -14,8 +14,6 @@ import time
 from pathlib import Path
 
 from unseen.runs.engine import Engine, LocalProcesses
-from unseen.runs.presets import PRESETS
-from unseen.runs.run_folder import RunFolder
 from unseen.studies.results import TidyFile
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, plan_study, sweep
@@ -46,7 +44,7 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
     plan = plan_study(read_study(path), runs)
     file, memory, work = TidyFile(folder / "tiny.csv"), list[int](), 0.0
     with engine_of(engine_name, runs, jobs) as engine:
-        warm_up(engine, folder / "warm")
+        warm_up(engine)
         started = time.perf_counter()
         for event in sweep(plan, engine):
             if isinstance(event, StudyFold) and event.result is not None:
@@ -63,13 +61,9 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
     )
 
 
-def warm_up(engine: Engine, runs: Path) -> None:
+def warm_up(engine: Engine) -> None:
     """Have every worker load torch and unpack symbols, which it does once."""
-    experiment = PRESETS["mean"]().vary(samples=1, test_samples=1)
-    folder = RunFolder.of(experiment, runs)
-    folder.create(experiment)
-    folds = range(1, 1 + min(10, 2 * engine.slots))
-    for begun in [engine.submit_fold(folder.path, experiment, fold) for fold in folds]:
+    for begun in [engine.submit(int) for _ in range(2 * engine.slots)]:
         begun.result()
 
 

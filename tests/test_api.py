@@ -298,7 +298,7 @@ def test_what_was_run_is_not_run_again(ran):
         ({"folds": []}, "folds=\\[\\] names no fold"),
         ({"folds": 1.5}, "folds=1.5 must be like 3"),
         ({"jobs": "2"}, "jobs='2' must be a whole number"),
-        ({"engine": 2}, "engine=2 is no .*Executor; jobs=2"),
+        ({"executor": 2}, "executor=2 is no .*Executor; jobs=2"),
         ({"runs_dir": 3}, "runs_dir=3 is no path"),
         ({"runs_dir": "a\0b"}, "is no path"),
         ({"on_event": 3}, "on_event=3 must be a function"),

@@ -13,8 +13,7 @@ from unseen.cli import command
 from unseen.errors import SettingError
 from unseen.files import DamagedFileError
 from unseen.problem.splits import split_folds
-from unseen.runs.engine import ConnectionLostError, WorkerDiedError
-from unseen.runs.queue import NotFinishedError
+from unseen.runs.engine import WorkerDiedError
 from unseen.runs.records import OtherVersionError
 
 
@@ -30,9 +29,7 @@ def test_a_fault_of_a_setting_names_it_as_python_does():
         SettingError("unseen", 91, "must be from 1 to 90"),
         OtherVersionError(Path("runs"), "9.9 (format 7)"),
         DamagedFileError(Path("result.json"), "its hash is wrong"),
-        NotFinishedError(3, "it was killed"),
         WorkerDiedError(-9, deaths=2),
-        ConnectionLostError(),
     ],
     ids=lambda error: type(error).__name__,
 )

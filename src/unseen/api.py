@@ -198,7 +198,7 @@ def run(
     *,
     folds: Folds = None,
     runs_dir: Path | str = "runs",
-    engine: Executor | None = None,
+    executor: Executor | None = None,
     jobs: int | None = None,
     restart: bool = False,
     name: str | None = None,
@@ -210,9 +210,10 @@ def run(
     `experiment` is a preset's name or an `Experiment`; `settings` change it, by the names of the
     command line (`unseen run --help`): `unseen.run("fast", operation="subtract", samples=100)`.
     `folds` are 3, [1, 3] or "1,3-5", by default all; `jobs` of them run at a time, by default one
-    per core, or as `engine` runs them. What was run before is not run again, unless `restart` is
-    true. `name` is one to find the run by, which changes nothing else of it. Progress is shown in
-    a terminal and in Jupyter; `on_event` is called with each event instead.
+    per core, or any `concurrent.futures.Executor` runs them (`executor`). What was run before is
+    not run again, unless `restart` is true. `name` is one to find the run by, which changes nothing
+    else of it. Progress is shown in a terminal and in Jupyter; `on_event` is called with each event
+    instead.
 
     >>> import unseen
     >>> run = unseen.run("fast", operation="max(a, b)", samples=2, test_samples=2, folds=[1])
@@ -223,7 +224,7 @@ def run(
     if on_event is not None and not callable(on_event):
         raise SettingError("on_event", on_event, "must be a function that takes an event")
     chosen = find_experiment(experiment).vary(**settings)
-    events = session(chosen, folds, runs_dir, engine, jobs=jobs, restart=restart, name=name)
+    events = session(chosen, folds, runs_dir, executor, jobs=jobs, restart=restart, name=name)
     if on_event is None:
         watch(events)
     else:

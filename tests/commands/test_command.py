@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from complete_folds import complete_fold
 from conftest import SMALL, run_json, unseen, warm_start, without_seconds, write_symbols
 from made_up_runs import made_up_run
 
@@ -16,7 +17,6 @@ from unseen.cli import command
 from unseen.errors import UnseenError
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 from unseen.training.metrics import METRICS
 
 NET = """

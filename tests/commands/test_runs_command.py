@@ -1,9 +1,8 @@
 import json
-from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from fake_engine import FakeEngine
+from fake_engine import IdleEngine
 from made_up_runs import by_heart, exact, made_up_run
 
 from unseen.cli import command
@@ -95,14 +94,7 @@ def test_prune_shows_first_and_never_removes_what_a_process_holds(capsys, tmp_pa
 
 
 def test_prune_keeps_runs_whose_folds_wait_for_a_worker(capsys, tmp_path):
-    class Busy(FakeEngine):
-        """Has no worker for a fold before it is told."""
-
-        def submit_fold(self, path, experiment, fold):
-            self.given = Future()
-            return self.given
-
-    begun, engine = PRESETS["fast"]().vary(**TINY), Busy()
+    begun, engine = PRESETS["fast"]().vary(**TINY), IdleEngine()
     folder = RunFolder.of(begun, tmp_path)
     folder.create(begun)
     (tmp_path / folder.path.name / "folds").mkdir()
@@ -112,8 +104,9 @@ def test_prune_keeps_runs_whose_folds_wait_for_a_worker(capsys, tmp_path):
     prune = ["runs", "prune", "--yes", "--runs-dir", str(tmp_path)]
     assert command(prune) == 0
     assert f"kept {folder.path}: a process works on it" in capsys.readouterr().err
-    engine.given.set_result(None)
+    engine.given[0].set_result(None)
     assert queue.advance(1) == [(FoldJob(folder, begun, 1), "left")]
+    queue.close()
     assert [*folder.path.glob("folds/.user-*")] == []
     assert command(prune) == 0
     assert not folder.path.exists()

@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 import pytest
 from browsers import go_without
+from complete_folds import complete_fold
 from lab_server import TINY, RunningLab, served_lab
 from made_up_runs import made_up_run, noisy
 
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 
 SETUP = {"preset": "fast", **TINY}
 PATIENCE = 90_000  # milliseconds, for a machine that others use too

@@ -1,14 +1,17 @@
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 from conftest import warm_start
 
+import unseen
 from unseen.errors import UnseenError
 from unseen.runs.engine import LocalProcesses, WorkerDiedError
 
@@ -21,8 +24,41 @@ def fail() -> None:
     raise KeyError("gone")
 
 
-def kill_oneself() -> None:
+def kill_own_process() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def saved(run: unseen.Run) -> list[tuple]:
+    """What folds left, without the seconds that they took."""
+    return [
+        (run.folder.weights(each.fold), each.model_copy(update={"seconds": 0.0}).model_dump_json())
+        for each in run.results
+    ]
+
+
+def process_pool() -> Executor:
+    return ProcessPoolExecutor(2, multiprocessing.get_context("spawn"))
+
+
+def test_any_executor_comes_to_the_same_bits_and_is_left_open(tmp_path, symbols):
+    settings = {"samples": 2, "test_samples": 2, "watched_samples": 20, "batch_size": 32}
+    settings |= {"symbols": symbols, "folds": "1-2"}
+    ours = unseen.run("fast", runs_dir=tmp_path / "ours", **settings)
+    for executor in (ThreadPoolExecutor(1), process_pool()):
+        with executor:
+            runs_dir = tmp_path / type(executor).__name__
+            run = unseen.run("fast", runs_dir=runs_dir, executor=executor, **settings)
+            assert executor.submit(pow, 2, 5).result() == 32
+        assert saved(run) == saved(ours)
+        assert run.folder.measurements(2).read()
+
+
+def test_folds_of_an_executor_that_breaks_are_reported(tmp_path, symbols):
+    experiment = unseen.PRESETS["mean"]().vary(symbols=symbols, samples=2, test_samples=2)
+    with process_pool() as executor:
+        executor.submit(kill_own_process)
+        with pytest.raises(UnseenError, match=r"fold \d was not finished: .* killed 2 times"):
+            [*unseen.session(experiment, [1, 2], tmp_path, executor)]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +94,7 @@ def test_a_fault_comes_with_its_traceback(engine):
 def test_a_death_costs_one_task_only(engine):
     other = engine.submit(time.sleep, 1)
     with pytest.raises(WorkerDiedError):
-        engine.submit(kill_oneself).result()
+        engine.submit(kill_own_process).result()
     assert other.result() is None
     assert engine.submit(pow, 2, 3).result() == 8
 
@@ -67,7 +103,7 @@ def test_stopping_kills_what_is_under_way():
     executor = LocalProcesses(1)
     running = executor.submit(time.sleep, 60)
     waiting = executor.submit(time.sleep, 60)
-    while not executor._processes:
+    while not running.process:
         time.sleep(0.01)
     executor.shutdown(wait=False)
     with pytest.raises(WorkerDiedError):

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from complete_folds import complete_fold
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load
@@ -21,7 +22,6 @@ from unseen.runs.fold import FoldResult, fold_steps, run_fold
 from unseen.runs.measuring import shown_samples, watched_samples
 from unseen.runs.presets import fast, paper
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 from unseen.training.evaluation import predict
 from unseen.training.metrics import METRICS
 

@@ -1,10 +1,11 @@
-"""Networks of one's own that do to their process what no network should."""
+"""Custom networks that do to their process what no network should."""
 
 import json
 import os
 from pathlib import Path
 
 import pytest
+from complete_folds import complete_fold
 from conftest import SMALL, unseen, write_symbols
 
 from unseen.errors import UnseenError
@@ -14,7 +15,6 @@ from unseen.runs.checks import check_network
 from unseen.runs.engine import LocalProcesses, WorkerDiedError
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 
 NETWORK = """
 import os, signal, sys, threading, time, torch

@@ -13,6 +13,7 @@ import made_up_runs
 import numpy as np
 import pytest
 import torch
+from complete_folds import complete_fold
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_runs import noisy
@@ -26,7 +27,6 @@ from unseen.runs.measuring import Measurement
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.trained_networks import load_network
-from unseen.runs.worker import complete_fold
 from unseen.training.evaluation import predict_pictures
 
 SMALL = fast().vary(samples=6, test_samples=4)

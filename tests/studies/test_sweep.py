@@ -3,13 +3,13 @@ import io
 import math
 import signal
 import time
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 from conftest import warm_start
-from fake_engine import FakeEngine, made_up_result
+from fake_engine import FakeEngine, IdleEngine, made_up_result
 from made_up_runs import made_up_run
 from rich.console import Console
 
@@ -75,43 +75,25 @@ def test_a_fold_that_fails_is_recorded_and_the_others_go_on(tmp_path):
     assert not (folder.path / "folds/01/failure.txt").exists()
 
 
-@pytest.mark.parametrize(("times", "ends"), [(4, True), (5, False)])
-def test_a_fold_whose_worker_dies_is_tried_up_to_five_times(tmp_path, times, ends):
-    plan = planned(tmp_path, SMALL + "folds = '1-2'\n")
-    engine = FakeEngine({(0, 2): (WorkerDiedError(None), times)})
-    folds, events = swept(plan, engine)
-    assert len([each for each in events if isinstance(each, StudyNote)]) == 4
-    (second,) = [each for each in folds if each.fold == 2]
-    assert (second.result is not None) == ends
-    assert ends or "was killed 5 times" in second.error
+class KilledWorker(Exception):  # noqa: N818
+    """As Dask's."""
 
 
-def test_deaths_that_an_engine_answers_itself_are_told_and_counted(tmp_path):
-    class Cluster(FakeEngine):  # as Dask, which gives the folds of a dead worker to another
-        given, killed, slots = Future(), [], 1
-
-        def submit_fold(self, path, experiment, fold):
-            return self.given
-
-        def deaths(self, future):
-            self.submitted[future] += 1
-            return self.submitted[future] // 2
-
-        def kill(self, future):
-            self.killed.append(future)
-
-    engine = Cluster()
-    folds, events = swept(planned(tmp_path, SMALL + "folds = 1\n"), engine)
+@pytest.mark.parametrize("death", [WorkerDiedError(None), BrokenExecutor(), KilledWorker()])
+def test_a_fold_whose_worker_dies_twice_has_failed(tmp_path, death):
+    plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
+    folds, events = swept(plan, FakeEngine({(0, 2): (death, 2), (0, 3): (death, 1)}))
     notes = [each.note.kind for each in events if isinstance(each, StudyNote)]
-    assert notes == ["worker died"] * 4
-    assert folds[0].error.startswith("its process was killed 5 times without")
-    assert engine.killed == [engine.given]
+    assert notes == ["worker died"] * 2
+    errors = {each.fold: each.error for each in folds}
+    assert "was killed 2 times" in errors.pop(2)
+    assert errors == {1: "", 3: ""}
 
 
-def test_no_fold_is_blamed_for_a_death_beside_it(tmp_path):
+def test_code_that_crashes_is_not_tried_again(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = 1\n")
-    folds, _ = swept(plan, FakeEngine({(0, 1): (WorkerDiedError(None, deaths=0), 30)}))
-    assert folds[0].result is not None
+    folds, _ = swept(plan, FakeEngine({(0, 1): (WorkerDiedError(-signal.SIGSEGV), 1)}))
+    assert folds[0].error == "its code crashed (SIGSEGV)"
 
 
 def test_a_fold_that_another_process_holds_is_left_to_it(tmp_path, monkeypatch):
@@ -124,13 +106,14 @@ def test_a_fold_that_another_process_holds_is_left_to_it(tmp_path, monkeypatch):
     assert {fold: count for (_, fold), count in engine.submitted.items()} == {1: 2, 2: 1}
 
 
-def test_closing_a_sweep_stops_its_engine(tmp_path):
+def test_closing_a_sweep_cancels_its_folds(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
-    engine = FakeEngine()
+    engine = IdleEngine()
     events = sweep(plan, engine)
     next(events)
     events.close()
-    assert engine.closed
+    assert all(each.cancelled() for each in engine.given)
+    assert len(engine.given) == 8
 
 
 def test_results_are_a_tidy_file(tmp_path):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from unseen.runs.engine import Engine
 from unseen.runs.fold import FoldResult
@@ -15,27 +16,48 @@ def made_up_result(fold):
     )
 
 
+@dataclass
+class MadeUpFold:
+    """A finished fold that is not written anywhere."""
+
+    fold: int
+
+    def save(self, folder):
+        return made_up_result(self.fold)
+
+
 class FakeEngine(Engine):
     """Answers at once; `faults` by (seed, fold) are raised so many times before that."""
 
     slots = 4
 
     def __init__(self, faults=None):
-        self.faults, self.submitted, self.closed = faults or {}, Counter(), False
-        self.most, self.open = 0, 0
+        self.faults, self.submitted = faults or {}, Counter()
 
-    def submit_fold(self, path, experiment, fold):
-        key = experiment.seed, fold
-        self.submitted[path.name, fold] += 1
+    def submit(self, function, mark, experiment, fold):
+        key = mark.parent.parent.name, fold
+        self.submitted[key] += 1
         future = Future()
-        error, times = self.faults.get(key, (None, 0))
-        if self.submitted[path.name, fold] <= times:
+        error, times = self.faults.get((experiment.seed, fold), (None, 0))
+        if self.submitted[key] <= times:
             future.set_exception(error)
         elif error == "left" and times:
             future.set_result(None)
         else:
-            future.set_result(made_up_result(fold))
+            future.set_result(MadeUpFold(fold))
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):
-        self.closed = not wait
+        """Nothing is under way."""
+
+
+class IdleEngine(FakeEngine):
+    """Has no worker for a fold before the test gives its answer."""
+
+    def __init__(self):
+        super().__init__()
+        self.given = []
+
+    def submit(self, function, *arguments):
+        self.given.append(Future())
+        return self.given[-1]

@@ -9,8 +9,8 @@ from unseen.runs.engine import LocalProcesses
 if __name__ == "__main__":
     executor = LocalProcesses(2)
     tasks = [executor.submit(time.sleep, 60) for _ in range(2)]
-    while len(executor._processes) < 2:
+    while not all(task.process for task in tasks):
         time.sleep(0.01)
-    said = " ".join(str(process.pid) for process in executor._processes)
+    said = " ".join(str(task.process.pid) for task in tasks)
     write_whole(Path("workers"), said.encode())
     time.sleep(60)

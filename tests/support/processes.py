@@ -7,7 +7,7 @@ import psutil
 
 
 def wait_until_dead(processes: Iterable[psutil.Process], seconds: float = 30) -> None:
-    """A zombie is dead: whoever has taken it over has not collected it yet."""
+    """Wait for processes to end; a zombie has ended, and is only not collected yet."""
     end = time.monotonic() + seconds
     while alive := [each for each in processes if _runs(each)]:
         assert time.monotonic() < end, f"still alive: {alive}"

@@ -126,7 +126,7 @@ class WarmStart:
 
     def run(self, arguments: list[str], cwd: Path, seconds: float) -> subprocess.CompletedProcess:
         """Run one command line to its end."""
-        # what somebody's network prints or breaks is seen in workers of the command's own
+        # what a custom network prints or breaks is seen in workers of the command's own
         is_alone = any(".py" in each for each in arguments)
         with self.start(arguments, cwd, is_alone=is_alone) as process:
             try:
@@ -163,7 +163,7 @@ def fork_for_each(theirs: socket.socket, modules: list[str]) -> str:
     if (pid := os.fork()) != 0:  # this process only waits for the command
         status.send(str(pid).encode())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        with suppress(OSError):  # nobody wants to know
+        with suppress(OSError):  # the test no longer listens
             status.send(str(code).encode())
         os._exit(0)
     status.close()
@@ -191,9 +191,9 @@ def fork_for_each(theirs: socket.socket, modules: list[str]) -> str:
 
 def start_fork_server() -> None:
     """Start the process that workers are forked from, which has imported all that this one has."""
-    from multiprocessing import resource_tracker, util
+    from multiprocessing import forkserver, util
 
-    from unseen.runs.engine import LocalProcesses
+    from unseen.runs.engine import start_conditions
 
     def fork(_: object, command: list[str], passed: list[int]) -> int:
         if (pid := os.fork()) == 0:
@@ -207,9 +207,9 @@ def start_fork_server() -> None:
                 os._exit(0)
         return pid
 
-    resource_tracker.ensure_running()  # a process of its own
-    with mock.patch.object(util, "spawnv_passfds", fork):
-        LocalProcesses(1, "mnist")._start_server()
+    with start_conditions("mnist"), mock.patch.object(util, "spawnv_passfds", fork):
+        forkserver.ensure_running()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def run_to_the_end(module: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from complete_folds import complete_fold
 from drawings import drawings
 from pages import EARLIER, PUBLISHED, data_of, font_picture
 from PIL import Image
@@ -17,7 +18,6 @@ import unseen
 from unseen.cli import command
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
 from unseen.use.page import (
     LARGEST_PAGE_BYTES,
     bundled_script,

@@ -74,7 +74,7 @@ def sweep(
     file = TidyFile(output or runs_dir / f"{plan.study.name}.csv")
     signal.signal(signal.SIGTERM, stop_as_interrupted)
     if engine == "dask":
-        workers = _dask(runs_dir, address, jobs, allow_versions=allow_versions)
+        workers = _dask(plan, runs_dir, address, jobs, allow_versions=allow_versions)
     else:
         symbols = next(iter(plan.runs.values())).experiment.problem.symbols
         workers = LocalProcesses(jobs or _folds_at_once(plan), symbols)
@@ -130,14 +130,17 @@ def _folds_at_once(plan: Plan) -> int:
     return max(1, available_cores() // max(run.experiment.threads for run in plan.runs.values()))
 
 
-def _dask(runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool) -> Engine:
+def _dask(
+    plan: Plan, runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
+) -> Engine:
     from unseen.runs.dask_engine import DaskWorkers
 
-    workers = DaskWorkers(runs_dir, address, jobs, allow_versions=allow_versions)
-    count, sharing = len(workers.workers), sum(e.shares_disk for e in workers.workers.values())
+    symbols = next(iter(plan.runs.values())).experiment.problem.symbols
+    workers = DaskWorkers(runs_dir, address, jobs, symbols=symbols, allow_versions=allow_versions)
+    count, sharing = len(workers.shares_disk), sum(workers.shares_disk)
     all_share = "it shares" if count == 1 else "all share"
     shared = {0: "none shares", count: all_share}.get(sharing, f"{sharing} share")
-    how = "folds are sent to this process" if sharing == 0 else "folds are saved where they run"
+    how = "folds keep no checkpoints" if sharing == 0 else "folds keep checkpoints there"
     say(f"{format_count(count, 'worker')}, {shared} the disk of {runs_dir}: {how}")
     return workers
 

@@ -55,7 +55,7 @@ class History:
                 self.result = None
         news = [*self._follower.news()]
         measured = [each.measurement for each in news if isinstance(each, Measured)]
-        known = len(self._follower.told) - len(measured)
+        known = len(self._follower.measured) - len(measured)
         self.restarts += known < len(self.snapshots)
         self.snapshots[known:] = [self._snapshot(each) for each in measured]
         for each in news:

@@ -10,6 +10,7 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
@@ -20,18 +21,17 @@ from unseen.errors import UnseenError
 from unseen.runs.engine import LocalProcesses
 from unseen.runs.events import Measured, Progressed, event_json
 from unseen.runs.experiment import Experiment
-from unseen.runs.fold import FoldResult
 from unseen.runs.session import session
-from unseen.runs.worker import complete_fold
+from unseen.runs.worker import work_on_fold
 
 
 class TrainingProcess(LocalProcesses):
     """Trains folds whose networks can be asked while they learn."""
 
-    def submit_fold(
-        self, path: Path, experiment: Experiment, fold: int
-    ) -> Future[FoldResult | None]:
-        return self.submit(complete_fold, path, experiment, fold, keeps_weights_so_far=True)
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        if function is work_on_fold:
+            named["keeps_weights_so_far"] = True
+        return super().submit(function, *arguments, **named)
 
 
 def main() -> None:
@@ -41,14 +41,14 @@ def main() -> None:
     tasks: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
     try:
-        engine = TrainingProcess(1, "mnist")
-        engine.submit(int).result()  # loads torch and the digits, which takes seconds
+        executor = TrainingProcess(1, "mnist")
+        executor.submit(int).result()  # loads torch and the digits, which takes seconds
     except UnseenError as error:
         _fail(f"Training could not start: {error}")
-    with engine:
+    with executor:
         _emit({"event": "Ready"})
         while True:
-            _train(json.loads(tasks.get()), engine)
+            _train(json.loads(tasks.get()), executor)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -56,9 +56,9 @@ def _stop(number: int, frame: FrameType | None) -> None:
     sys.exit(143)
 
 
-def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
+def _train(task: dict[str, Any], executor: LocalProcesses) -> None:
     experiment = Experiment.model_validate(task["experiment"])
-    events = session(experiment, [task["fold"]], Path(task["runs_dir"]), engine)
+    events = session(experiment, [task["fold"]], Path(task["runs_dir"]), executor)
     try:
         with closing(events):
             for event in events:
@@ -66,7 +66,7 @@ def _train(task: dict[str, Any], engine: LocalProcesses) -> None:
                 if not isinstance(event, Measured | Progressed):
                     _emit(event_json(event))
     except UnseenError as error:
-        _fail(str(error))  # the engine is closed; another process takes the next task
+        _fail(str(error))  # another process takes the next task
 
 
 def _fail(fault: str) -> NoReturn:

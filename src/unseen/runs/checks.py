@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, wait
+from concurrent.futures import BrokenExecutor, Executor, wait
 from contextlib import suppress
 from numbers import Integral, Real  # numpy's are among them
 from operator import index
@@ -42,11 +42,11 @@ def check_device(device: str) -> None:
         raise SettingError("device", device, fault) from None
 
 
-def check_engine(engine: Any, jobs: Any) -> None:
+def check_executor(executor: Any, jobs: Any) -> None:
     """Refuse what can run no folds."""
-    if not isinstance(engine, Executor | None):
+    if not isinstance(executor, Executor | None):
         fault = "is no concurrent.futures.Executor; jobs=2 runs two folds at a time"
-        raise SettingError("engine", engine, fault)
+        raise SettingError("executor", executor, fault)
     if jobs is not None and (not isinstance(jobs, Integral) or jobs < 1):
         raise SettingError("jobs", jobs, "must be a whole number, at least 1")
 
@@ -109,11 +109,11 @@ def check_folds(folds: Sequence[int] | None, count: int) -> tuple[int, ...]:
 
 
 def check_network(
-    experiment: Experiment, task: Task, folds: Sequence[int], engine: Executor
+    experiment: Experiment, task: Task, folds: Sequence[int], executor: Executor
 ) -> Iterator[Note]:
     """Refuse a network that cannot work with these pictures.
 
-    A user's network is tried by the engine: it may end its process, or never answer.
+    A user's network is tried by the executor: it may end its process, or never answer.
     """
     model = experiment.training.model
     if model in BASELINES and model != "oracle":
@@ -122,12 +122,12 @@ def check_network(
     height, width = task.bank.train.images.shape[1:]
     if is_own(model):
         sizes = batch_sizes(experiment, task, folds)
-        trial = engine.submit(try_own, experiment, sizes, length, height, length * width)
+        trial = executor.submit(try_own, experiment, sizes, length, height, length * width)
         if not wait([trial], PATIENCE_SECONDS).done:
             yield Note("slow network", details={"model": model, "seconds": PATIENCE_SECONDS})
         try:
             trial.result()
-        except WorkerDiedError as death:
+        except (WorkerDiedError, BrokenExecutor) as death:
             raise UnseenError(f"{model} cannot be tried: {death}") from None
         return
     if model == "oracle":  # reads symbols one by one with the encoder of latent-deep

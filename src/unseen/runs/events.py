@@ -1,4 +1,4 @@
-"""What happens in a session, as plain data: whoever listens has the words for it."""
+"""What happens in a session, as plain data; a listener puts it into words."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,9 +12,9 @@ NoteKind = Literal[
     "fold damaged",  # and run again
     "leakage",  # what the split gives away: a SplitLeakage
     "read-out",  # what a network can and cannot express, where the answers are no sums
-    "small alphabet",  # a network has fewer symbols of its own than the pictures have
-    "slow network",  # one's own, which has not yet answered a first batch
-    "untold part",  # one's own; it reads a value that cannot be told apart, so the run is a new one
+    "small alphabet",  # a network can tell fewer symbols apart than the pictures have
+    "slow network",  # a custom one, which has not yet answered a first batch
+    "untold part",  # a custom one reads a value that cannot be told apart: the run is a new one
     "worker died",  # another one goes on with its fold
     "scheduler gone",  # of a cluster; its folds are run again once it is back
     "run elsewhere",  # by another process, and left to it

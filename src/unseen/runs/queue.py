@@ -1,22 +1,29 @@
-"""Folds on their way through an engine: some at a time, and tried again where a worker died."""
+"""Folds on their way through an executor: some at a time, and tried again if a worker dies."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Set
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from unseen.errors import CheckpointError, UnseenError
-from unseen.runs.engine import ConnectionLostError, Engine, WorkerDiedError
+from unseen.runs.engine import SECONDS_TO_DIE, Engine, WorkerDiedError
 from unseen.runs.events import Note
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import complete_fold
+from unseen.runs.worker import FinishedFold, work_on_fold
 
-DEATHS_WITHOUT_PROGRESS = 5
+DEATHS_WITHOUT_PROGRESS = 2
 
 
 @dataclass(frozen=True)
@@ -32,127 +39,105 @@ class FoldJob:
 Ending = FoldResult | Literal["left"] | Exception | Note
 
 
-class NotFinishedError(UnseenError):
-    """A fold whose process ended before it."""
-
-    def __init__(self, fold: int, reason: str) -> None:
-        super().__init__(f"fold {fold} was not finished: {reason}")
-        self.reason = reason
-
-
 class FoldQueue:
-    """The folds that an engine is given, at most two for each of its slots at a time."""
+    """The folds that an executor is given; an engine has at most two for each slot at a time."""
 
     def __init__(
         self,
-        engine: Executor,
-        tasks: Iterable[FoldJob],
-        prepare: Callable[[FoldJob], None] = lambda job: None,
+        executor: Executor,
+        jobs: Iterable[FoldJob],
+        prepare: Callable[[FoldJob], object] = lambda job: None,
     ) -> None:
-        """`prepare` is called with each fold before the engine gets it."""
-        self.waiting = deque(tasks)
-        self.running: dict[Future[FoldResult | None], FoldJob] = {}
-        self._engine, self._prepare = engine, prepare
-        self._in_use: dict[RunFolder, ExitStack] = {}
+        """`prepare` is called with each fold before the executor gets it."""
+        self.waiting = deque(jobs)
+        self.running: dict[Future[FinishedFold | None], FoldJob] = {}
+        self._executor, self._prepare = executor, prepare
+        self._in_use: dict[RunFolder, tuple[Path, ExitStack]] = {}
         # by run, by fold and by how far it had come
         self._deaths: Counter[tuple[Path, int, int, int]] = Counter()
-        # of the tasks that are running, how many deaths are among those
-        self._counted: Counter[Future[FoldResult | None]] = Counter()
 
     def __bool__(self) -> bool:
         """Whether there is anything left to do."""
         return bool(self.waiting or self.running)
 
     def advance(self, seconds: float) -> list[tuple[FoldJob, Ending]]:
-        """Wait so long at the most for folds to end, and hand out the next."""
+        """Wait so long at the most for folds to end, write them, and hand out the next."""
         self._fill()
+        self._let_go(but={job.folder for job in self.running.values()})
         ended, _ = wait(self.running, timeout=seconds, return_when=FIRST_COMPLETED)
-        tasks = {future: self.running.pop(future) for future in [*self.running] if future in ended}
-        endings = [(job, self._ending(future, job)) for future, job in tasks.items()]
-        for future in tasks:
-            del self._counted[future]
+        endings = []
+        for future in [each for each in self.running if each in ended]:
+            job = self.running.pop(future)
+            endings.append((job, self._ending(future, job)))
         self.waiting.extendleft(job for job, end in endings if isinstance(end, Note))
-        endings += self._begun_again()
-        self._fill()
-        self._let_go({job.folder for job in self.running.values()})
         return endings
 
     def close(self) -> None:
-        """Let go of all runs."""
-        self._let_go(set())
+        """Stop what is under way, as far as the executor can, and let go of all runs."""
+        for future in self.running:
+            future.cancel()
+        wait([each for each in self.running if not each.cancelled()], SECONDS_TO_DIE)
+        for job in self.running.values():
+            if job.folder.has_leftovers():
+                with job.folder.hold(job.fold):  # which removes what was left half-written
+                    pass
+        self._let_go(but=set())
 
-    def _let_go(self, needed: Set[RunFolder]) -> None:
-        for folder in self._in_use.keys() - needed:
-            self._in_use.pop(folder).close()
+    def _let_go(self, but: Set[RunFolder]) -> None:
+        for folder in self._in_use.keys() - but:
+            self._in_use.pop(folder)[1].close()
 
-    def _begun_again(self) -> list[tuple[FoldJob, Ending]]:
-        """What an engine has begun again by itself: told, or ended after too many deaths."""
-        endings: list[tuple[FoldJob, Ending]] = []
-        for future, job in [*self.running.items()]:
-            if isinstance(self._engine, Engine) and self._deaths_of(future):
-                end = self._after_death(job, future, WorkerDiedError(None, deaths=0))
-                endings.append((job, end))
-                if not isinstance(end, Note):
-                    del self.running[future], self._counted[future]
-                    self._engine.kill(future)
-        return endings
-
-    def _deaths_of(self, future: Future[FoldResult | None]) -> int:
-        """How often an engine has begun a job again since that was counted."""
-        deaths = self._engine.deaths(future) if isinstance(self._engine, Engine) else 0
-        return deaths - self._counted[future]
+    def _mark(self, folder: RunFolder) -> Path:
+        """The file that says that a run is in use here."""
+        if folder not in self._in_use:
+            users = ExitStack()
+            self._in_use[folder] = users.enter_context(folder.in_use()), users
+        folder.refuse_gone()
+        return self._in_use[folder][0].absolute()
 
     def _fill(self) -> None:
-        # an executor of somebody else's does not say how many it takes
-        most = 2 * self._engine.slots if isinstance(self._engine, Engine) else len(self.waiting)
-        while self.waiting and len(self.running) < max(most, 1):
-            job = self.waiting.popleft()
-            self.running[self._submit(job)] = job
+        if not self.waiting:
+            return
+        most = len(self.waiting) + len(self.running)
+        if isinstance(self._executor, Engine):  # another does not say how many it runs
+            most = 2 * self._executor.slots
+        while self.waiting and len(self.running) < most:
+            self._submit(self.waiting.popleft())
 
-    def _submit(self, job: FoldJob) -> Future[FoldResult | None]:
-        arguments = (job.folder.path, job.experiment, job.fold)
+    def _submit(self, job: FoldJob) -> None:
         try:
             self._prepare(job)
-            if job.folder not in self._in_use:
-                self._in_use[job.folder] = ExitStack()
-                self._in_use[job.folder].enter_context(job.folder.in_use())
-        except UnseenError as error:
-            refused: Future[FoldResult | None] = Future()
-            refused.set_exception(error)
-            return refused
-        if isinstance(self._engine, Engine):
-            return self._engine.submit_fold(*arguments)
-        return self._engine.submit(complete_fold, *arguments)
+            arguments = self._mark(job.folder), job.experiment, job.fold
+            future = self._executor.submit(work_on_fold, *arguments)
+        except (UnseenError, BrokenExecutor) as error:  # ends at once
+            future = Future()
+            future.set_exception(error)
+        self.running[future] = job
 
-    def _ending(self, future: Future[FoldResult | None], job: FoldJob) -> Ending:
+    def _ending(self, future: Future[FinishedFold | None], job: FoldJob) -> Ending:
         fold, folder = job.fold, job.folder
         try:
-            return future.result() or "left"
+            finished = future.result()
+            done = finished.save(folder) if finished else folder.result(fold, thorough=False)
+            return done or "left"
         except CheckpointError as error:  # its hash was right, but it is of no use
             folder.tidy(fold)
             return Note("fold damaged", fold, {"path": str(folder.path), "fault": str(error)})
-        except ConnectionLostError:
+        except CancelledError:
             return Note("scheduler gone", fold)
-        except WorkerDiedError as dead:
-            return self._after_death(job, future, dead)
+        except WorkerDiedError as death:
+            return self._after_death(job) if death.was_killed else death
         except Exception as error:
+            # the second of Dask, which is not imported here
+            if isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker":
+                return self._after_death(job)
             return error
 
-    def _after_death(
-        self, job: FoldJob, future: Future[FoldResult | None], dead: WorkerDiedError
-    ) -> Ending:
-        if not dead.was_killed:
-            return NotFinishedError(job.fold, str(dead))
+    def _after_death(self, job: FoldJob) -> Note | WorkerDiedError:
         progress = job.folder.progress(job.fold)
         reached = (progress.start, progress.epochs_done) if progress else (1, 0)
         death = job.folder.path, job.fold, *reached
-        begun_again = self._deaths_of(future)
-        self._counted[future] += begun_again
-        self._deaths[death] += begun_again + dead.deaths
+        self._deaths[death] += 1
         if self._deaths[death] >= DEATHS_WITHOUT_PROGRESS:
-            return NotFinishedError(
-                job.fold,
-                f"its process was killed {self._deaths[death]} times without finishing another "
-                "epoch; is memory short? Fewer folds at once need less",
-            )
+            return WorkerDiedError(None, self._deaths[death])
         return Note("worker died", job.fold)

@@ -227,18 +227,19 @@ class RunFolder(FoldFiles):
         return results, damages
 
     @contextmanager
-    def in_use(self) -> Iterator[None]:
-        """Keep the run from being removed while its folds run or wait for a worker."""
+    def in_use(self) -> Iterator[Path]:
+        """Keep the run from being removed while its folds run or wait for a worker.
+
+        Yields the file that says so, which only a process on the same disk can see.
+        """
+        self.refuse_gone()
         for left in self._user_files():
             if not is_locked(left):  # by a process that was killed
                 remove(left)
-        if not self.is_there():  # its folder is not made again; a fold that is run will say so
-            yield
-            return
         make_way(self._folds)
         path = self._folds / f".user-{secrets.token_hex(8)}"
         with locked(path):
-            yield
+            yield path
         remove(path)
 
     def is_in_use(self) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,14 @@ from unseen.problem.task import make_task
 from unseen.runs.checks import (
     Folds,
     check_device,
-    check_engine,
+    check_executor,
     check_folds,
     check_network,
     check_path,
     network_limits,
     parse_folds,
 )
-from unseen.runs.engine import LocalProcesses, available_cores
+from unseen.runs.engine import LocalProcesses, WorkerDiedError, available_cores
 from unseen.runs.environment import current_environment
 from unseen.runs.events import (
     Downloaded,
@@ -68,7 +67,7 @@ def session(
     experiment: Experiment | str,
     folds: Folds = None,
     runs_dir: Path | str = "runs",
-    engine: Executor | None = None,
+    executor: Executor | None = None,
     *,
     jobs: int | None = None,
     restart: bool = False,
@@ -76,11 +75,11 @@ def session(
 ) -> Generator[Event, None, None]:
     """Finish the folds of an experiment that are not done yet, and yield what happens.
 
-    `engine` is an executor that runs the folds; by default that many local processes at a time as
-    `jobs` says, or one for each core. Everything is checked before anything is written. Closing
-    the generator, or an error within it, stops the engine at once; what was saved until then stays,
-    and the next session goes on from it. `name` is one to find the run by, which changes nothing
-    else of it.
+    `executor` runs the folds; by default that many local processes at a time as `jobs` says, or one
+    for each core. Everything is checked before anything is written. Closing the generator, or an
+    error within it, cancels the folds that are under way, which kills local processes; what was
+    saved until then stays, and the next session goes on from it. An executor that was handed over
+    is not shut down. `name` is one to find the run by, which changes nothing else of it.
 
     >>> import unseen
     >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
@@ -92,23 +91,17 @@ def session(
         if (why := part.renew()) is not None:
             yield Note("untold part", details={"kind": kind, "why": why})
     named, runs_dir = parse_folds(folds), check_path("runs_dir", runs_dir)
-    check_engine(engine, jobs)
+    check_executor(executor, jobs)
     check_device(experiment.device)
     if experiment.problem.symbols == "fashion-mnist" and find_fashion_mnist() is None:
         yield from (Downloaded(*news) for news in fetch_fashion_mnist())
     task = make_task(experiment.problem)
     chosen = check_folds(named, len(task.folds))
-    folder = None
-    own: Executor | None = None
-    if engine is None:
-        jobs = jobs or max(1, available_cores() // experiment.threads)
-        # what was registered in this process, other processes do not know
-        is_known = all(part.is_installed for part in added_parts(experiment).values())
-        symbols = experiment.problem.symbols
-        own = LocalProcesses(jobs, symbols) if is_known else ThreadPoolExecutor(1)
-        engine = own
+    is_ours = executor is None
+    if executor is None:
+        executor = _local_executor(experiment, jobs)
     try:
-        yield from check_network(experiment, task, chosen, engine)
+        yield from check_network(experiment, task, chosen, executor)
         folder = RunFolder.of(experiment, runs_dir)
         folder.refuse_other_versions()
         if name is not None:
@@ -119,26 +112,29 @@ def session(
         if name is not None:
             folder.give_name(name)
         try:
-            left = yield from _finish(experiment, folder, chosen, engine, restart=restart)
+            left = yield from _finish(experiment, folder, chosen, executor, restart=restart)
         except UnseenError:
             folder.refuse_gone()  # which explains whatever else failed
             raise
         folder.refuse_gone()
-    except BaseException:
-        engine.shutdown(wait=False)
-        if folder is not None:
-            sweep(folder, chosen)
-        raise
-    if own is not None:
-        own.shutdown()
+    finally:
+        if is_ours:
+            executor.shutdown(wait=False)
     yield Ended(tuple(fold for fold in chosen if fold not in left), tuple(left))
+
+
+def _local_executor(experiment: Experiment, jobs: int | None) -> Executor:
+    if not all(part.is_installed for part in added_parts(experiment).values()):
+        return ThreadPoolExecutor(1)  # other processes do not know what was registered in this one
+    jobs = jobs or max(1, available_cores() // experiment.threads)
+    return LocalProcesses(jobs, experiment.problem.symbols)
 
 
 def _finish(
     experiment: Experiment,
     folder: RunFolder,
     folds: Sequence[int],
-    engine: Executor,
+    executor: Executor,
     *,
     restart: bool,
 ) -> Generator[Event, None, list[int]]:
@@ -154,9 +150,9 @@ def _finish(
         leakage = split_leakage(task.combinations, [task.folds[fold - 1] for fold in folds])
         yield Note("leakage", details={"split": leakage})
         yield from network_limits(experiment.training.model, task, rule=leakage.rule)
-    left = yield from _run(experiment, folder, missing, engine)
-    # whoever held these may have died since
-    left = yield from _run(experiment, folder, left, engine)
+    left = yield from _run(experiment, folder, missing, executor)
+    # the processes that held these may have died since
+    left = yield from _run(experiment, folder, left, executor)
     for fold in left:
         holder = folder.progress(fold)
         who = {"process": holder.process, "host": holder.host} if holder else {}
@@ -189,15 +185,17 @@ def _discard(folder: RunFolder, folds: Sequence[int]) -> Iterator[Note]:
 
 
 def _run(
-    experiment: Experiment, folder: RunFolder, folds: Sequence[int], engine: Executor
+    experiment: Experiment, folder: RunFolder, folds: Sequence[int], executor: Executor
 ) -> Generator[Event, None, list[int]]:
     """Run some folds; returns those that another process holds."""
     followers = {fold: FoldFollower(folder, fold) for fold in folds}
     left: list[int] = []
-    tasks = (FoldJob(folder, experiment, fold) for fold in folds)
-    with closing(FoldQueue(engine, tasks)) as queue:
+    died: list[UnseenError] = []
+    jobs = (FoldJob(folder, experiment, fold) for fold in folds)
+    with closing(FoldQueue(executor, jobs)) as queue:
         while queue:
             ended = queue.advance(POLL_SECONDS)
+            folder.refuse_gone()
             for job in (*queue.running.values(), *(job for job, _ in ended)):
                 yield from followers[job.fold].news()
             for job, end in ended:
@@ -205,31 +203,34 @@ def _run(
                     yield FoldDone(job.fold)
                 elif isinstance(end, Note):
                     yield end
+                elif isinstance(end, WorkerDiedError):  # the others may well be finished
+                    died.append(UnseenError(f"fold {job.fold} was not finished: {end}"))
                 elif isinstance(end, Exception):
                     raise end
                 else:
                     left.append(job.fold)
+    if died:
+        raise died[0]
     return left
 
 
 @dataclass
 class FoldFollower:
-    """Reads from a run folder what is new in a fold, whoever runs it."""
+    """Reads from a run folder what is new in a fold, whichever process runs it."""
 
     folder: RunFolder
     fold: int
     reached: tuple[int, float] = (0, 0.0)  # start and epochs of the last progress
-    told: list[Measurement] = field(default_factory=list)
+    measured: list[Measurement] = field(default_factory=list)
     stamp: tuple[int, int] | None = None  # of the file of measurements
 
     def news(self) -> Iterator[Progressed | Measured]:
         """What has happened since the last time; what a restarted fold measures again is news."""
-        stamp, self.stamp = self.stamp, self.folder.measurements(self.fold).stamp()
+        file = self.folder.measurements(self.fold)
+        stamp, self.stamp = self.stamp, file.stamp()
         if stamp != self.stamp:
-            told, self.told = self.told, self.folder.measurements(self.fold).read()
-            pairs = zip(told, self.told, strict=False)
-            known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            yield from (Measured(self.fold, each) for each in self.told[known:])
+            known, self.measured = self.measured, file.read()
+            yield from (Measured(self.fold, each) for each in self.measured if each not in known)
         progress = self.folder.progress(self.fold)
         if progress is not None and (progress.start, progress.epochs) != self.reached:
             self.reached = progress.start, progress.epochs
@@ -254,7 +255,7 @@ def follow_folder(
         wanted = folds or folder.folds()
         for fold in (fold for fold in wanted if fold not in done):
             is_done = False
-            with suppress(DamagedFileError):  # to be run again by whoever works on it
+            with suppress(DamagedFileError):  # to be run again
                 is_done = folder.result(fold, thorough=False) is not None
             news: list[Event] = [*followers.setdefault(fold, FoldFollower(folder, fold)).news()]
             if is_done:
@@ -268,13 +269,3 @@ def follow_folder(
             heard = time.monotonic()
         time.sleep(POLL_SECONDS)
     yield Ended(tuple(sorted(done)), tuple(fold for fold in wanted if fold not in done))
-
-
-def sweep(folder: RunFolder, folds: Sequence[int]) -> None:
-    """Remove what killed workers left half-written; as soon as they are dead, but soon."""
-    patience = time.monotonic() + 0.5
-    while folder.has_leftovers() and time.monotonic() < patience:
-        for fold in folds:
-            with folder.hold(fold):  # which sweeps
-                pass
-        time.sleep(0.02)

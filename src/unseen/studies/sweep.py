@@ -1,4 +1,4 @@
-"""A study brought to its results: what is done is found, the rest goes through an engine."""
+"""A study brought to its results: what is done is found, the rest goes through an executor."""
 
 import time
 from collections.abc import Generator, Mapping
@@ -19,9 +19,8 @@ from unseen.runs.events import Note
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
 from unseen.runs.presets import PRESETS
-from unseen.runs.queue import FoldJob, FoldQueue, NotFinishedError
+from unseen.runs.queue import FoldJob, FoldQueue
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.session import sweep as sweep_leftovers
 from unseen.studies.study import Study, StudyRun
 
 POLL_SECONDS = 0.2
@@ -87,7 +86,7 @@ class StudyNote:
 
 @dataclass(frozen=True)
 class Working:
-    """The study goes on; these folds are with the engine."""
+    """The study goes on; these folds are with the executor."""
 
     running: tuple[FoldJob, ...]
     waiting: int
@@ -130,7 +129,7 @@ def _pictures(experiment: Experiment) -> float:
     return cost * (learnt + unseen * problem.test_samples_per_combination)
 
 
-def check_plan(plan: Plan, engine: Executor) -> None:
+def check_plan(plan: Plan, executor: Executor) -> None:
     """Refuse what cannot work before anything is run: devices that are not there, and networks.
 
     A network of the user's own is not tried here; a fold of it that fails is one that failed.
@@ -141,16 +140,16 @@ def check_plan(plan: Plan, engine: Executor) -> None:
         kind = run.experiment.device, model, problem.symbols, problem.length
         if kind not in tried and not is_own(model):
             tried.add(kind)
-            if isinstance(engine, LocalProcesses):  # devices of a cluster are those of its workers
+            if isinstance(executor, LocalProcesses):  # else the devices are those of its workers
                 check_device(run.experiment.device)
-            [*check_network(run.experiment, make_task(problem), run.folds, engine)]
+            [*check_network(run.experiment, make_task(problem), run.folds, executor)]
 
 
-def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
+def sweep(plan: Plan, executor: Executor) -> Generator[StudyEvent, None, None]:
     """Run what is missing of a study, and yield every fold of it: first those that were done.
 
     A fold that fails is recorded as failed, and the others go on. Closing the generator, or an
-    error within it, stops the engine at once; what was saved stays.
+    error within it, cancels the folds that are under way; what was saved stays.
     """
     for folder, run in plan.runs.items():
         for fold, result in plan.done[folder].items():
@@ -162,20 +161,11 @@ def sweep(plan: Plan, engine: Executor) -> Generator[StudyEvent, None, None]:
             job.folder.create(job.experiment)
             begun.add(job.folder)
 
-    queue = FoldQueue(engine, plan.missing, begin)
-    try:
-        left = yield from _run(plan, queue)
-        if left:  # the processes that held these may have died since, or have finished them
-            time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
-            queue = FoldQueue(engine, left, begin)
-            for job in (yield from _run(plan, queue)):
-                yield StudyFold(job.folder, plan.runs[job.folder], job.fold, None)
-    except BaseException:
-        running = [*queue.running.values()]
-        engine.shutdown(wait=False)
-        for job in running:
-            sweep_leftovers(job.folder, [job.fold])
-        raise
+    left = yield from _run(plan, FoldQueue(executor, plan.missing, begin))
+    if left:  # the processes that held these may have died since, or have finished them
+        time.sleep(SECONDS_BEFORE_ANOTHER_LOOK)
+        for job in (yield from _run(plan, FoldQueue(executor, left, begin))):
+            yield StudyFold(job.folder, plan.runs[job.folder], job.fold, None)
 
 
 def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldJob]]:
@@ -198,7 +188,7 @@ def _run(plan: Plan, queue: FoldQueue) -> Generator[StudyEvent, None, list[FoldJ
 
 def _recorded(job: FoldJob, error: Exception) -> str:
     """What a fold failed with, in a line; all of it is kept in its folder where that can be."""
-    text = error.reason if isinstance(error, NotFinishedError) else str(error)
+    text = str(error)
     with suppress(UnseenError):  # a disk that is full, which may well be why it failed
         log = "\n".join([text, *getattr(error, "__notes__", ())])
         job.folder.record_failure(job.fold, log)
