@@ -50,7 +50,7 @@ class Registry(dict[str, Part]):
 
     def __contains__(self, name: object) -> bool:
         if not super().__contains__(name):
-            _find_installed()
+            find_installed()
         return super().__contains__(name)
 
     def __missing__(self, name: str) -> Part:
@@ -60,7 +60,7 @@ class Registry(dict[str, Part]):
 
     def with_installed(self) -> "Registry[Part]":
         """All parts, those of installed packages among them."""
-        _find_installed()
+        find_installed()
         return self
 
     def add(self, kind: str, name: str, part: Part, made_by: Callable[..., Any]) -> None:
@@ -84,7 +84,7 @@ def part_sha256(kind: str, name: str) -> str:
     return part.sha256() if part else ""
 
 
-def _find_installed() -> None:
+def find_installed() -> None:
     """Have installed packages add their parts, once."""
     if _state["is_begun"]:
         return

@@ -157,5 +157,5 @@ def test_a_run_that_is_named_from_within_is_repeated_from_there(here, capsys, mo
         monkeypatch.chdir(place)
         assert typed(f"unseen show {name}") == 0
         (baseline, _) = re.findall("unseen run .*", capsys.readouterr().out)
-        (runs_dir,) = re.findall("--runs-dir (.*)", baseline)
+        runs_dir = shlex.split(baseline)[-1]
         assert (place / runs_dir).resolve() == run.parent.resolve()

@@ -9,8 +9,6 @@ from cyclopts import Parameter
 
 from unseen.commands.output import RunsDir, emit, say
 from unseen.commands.parameters import WHOLE
-from unseen.lab import serve
-from unseen.lab.choices import Choices
 
 
 def lab(
@@ -38,6 +36,9 @@ def lab(
     open: Annotated[bool, Parameter(help="Open the page in a browser [yes]")] = True,
     runs_dir: RunsDir = Path("runs"),
 ) -> None:
+    from unseen.lab import serve  # and with it starlette and matplotlib
+    from unseen.lab.choices import Choices
+
     first_run, runs_dir = serve.find_first_run(run, runs_dir)
     choices = Choices.of(symbols, model)
     address = serve.find_address(host, port)

@@ -179,7 +179,7 @@ class Lab:
         return row | {
             "described": describe(experiment, results),
             "done": [each.fold for each in results],
-            "rounded": float(np.mean(right)) if right else None,
+            HEADLINE.name: float(np.mean(right)) if right else None,
             "guess": folder.guess(),
         }
 

@@ -194,7 +194,7 @@ def draw_curves(
     axes: Axes, folds: Sequence[Sequence[Measurement]], name: str, which: str, colour: str
 ) -> None:
     """A measure of seen or of unseen combinations, epoch by epoch; shares in %."""
-    scale = 100 if name == "rounded" else 1
+    scale = HEADLINE.scale if name == HEADLINE.name else 1
     lines = []
     for fold in folds:
         known = {point.epochs: getattr(point, which).get(name) for point in fold}

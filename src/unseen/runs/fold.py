@@ -64,7 +64,7 @@ class FoldResult(Frozen):
     parameters: int = Field(ge=0)
     starts: int = Field(1, ge=1)  # trainings; the one with the fewest wrong combinations counts
     wrong_seen: int | None = Field(None, ge=0)  # seen combinations that it has wrong, if looked at
-    quadrants: dict[str, dict[str, Measure]]  # by "seen_train", …
+    quadrants: dict[str, dict[str, Measure]] = Field(default_factory=dict)  # by "seen_train", …
 
     model_config = Frozen.model_config | ConfigDict(allow_inf_nan=True, ser_json_inf_nan="null")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from unseen.errors import UnseenError
 from unseen.files import DamagedFileError
+from unseen.parts import find_installed
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldOutcome, FoldResult, fold_steps
 from unseen.runs.measuring import Measurement
@@ -51,9 +52,11 @@ def work_on_fold(
     """
     folder = RunFolder(mark.parent.parent)
     if RunFolder.of(experiment, folder.path.parent) != folder:
-        raise UnseenError(
-            "the symbols or the model's file have changed since the run began, or differ here"
-        )
+        find_installed()  # this process may not know the parts of installed packages yet
+        if RunFolder.of(experiment, folder.path.parent) != folder:
+            raise UnseenError(
+                "the symbols or the model's file have changed since the run began, or differ here"
+            )
     if not mark.exists():
         return _finish_apart(experiment, fold)
     with folder.hold(fold) as held:
