@@ -16,6 +16,7 @@ from rich.console import Console
 from unseen.errors import UnseenError
 from unseen.report.study_progress import StudyDisplay
 from unseen.runs.engine import WorkerDiedError
+from unseen.runs.fold import FoldProgress
 from unseen.runs.presets import fast
 from unseen.studies.results import COLUMNS, TidyFile
 from unseen.studies.study import read_study
@@ -195,7 +196,9 @@ def test_a_terminal_shows_the_folds_under_way_and_a_line_for_each_that_ended(tmp
             yield fold
         job = plan.missing[2]
         (job.folder.path / "folds/03").mkdir(parents=True)
-        job.folder.save_progress(3, 0, 0.25, 1.0, 2)
+        job.folder.save_progress(
+            3, FoldProgress(epochs_done=0, epoch_share=0.25, loss=1.0, start=2)
+        )
         yield Working((job, plan.missing[3]), 0)
         display.bars.refresh()
         yield StudyFold(job.folder, plan.runs[job.folder], 3, None, "no space left")
