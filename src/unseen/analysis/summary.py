@@ -29,7 +29,7 @@ from unseen.analysis.scores import (
 )
 from unseen.analysis.statistics import Spread, over_folds, spread
 from unseen.analysis.structure import Structure, structure_of
-from unseen.analysis.verdict import Judgement, Unsplit, judge, unsplit
+from unseen.analysis.verdict import Judgement, judge
 from unseen.errors import printable
 from unseen.problem.operations import spelled
 from unseen.problem.task import QUADRANTS
@@ -95,10 +95,6 @@ class Summary:
     @cached_property
     def judgement(self) -> Judgement:
         return judge(self)
-
-    @cached_property
-    def unsplit(self) -> Unsplit | None:
-        return unsplit(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain dicts, lists and numbers: what JSON and CSV have.

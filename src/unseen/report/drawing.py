@@ -50,10 +50,6 @@ STYLE: dict[Any, Any] = {
 WIDTH = 4.3
 ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
 MOST_DOTS = 400
-NOT_RECORDED = (
-    "Not recorded: this run was made by an earlier version, or its baseline takes too long. "
-    "The same command with --restart records it."
-)
 
 
 @dataclass(frozen=True)

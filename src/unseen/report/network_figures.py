@@ -17,7 +17,6 @@ from unseen.report.drawing import (
     BLUE,
     FAINT,
     INK,
-    NOT_RECORDED,
     ORANGE,
     SERIES,
     WIDTH,
@@ -41,7 +40,7 @@ def number_line(summary: Summary) -> tuple[Figure | None, str]:
     """What each symbol is worth in each place, below what it should be worth."""
     structure = summary.structure
     if structure is None:
-        return None, NOT_RECORDED
+        return None, "Not fitted: this baseline takes too long, or there are too many combinations."
     if not math.isfinite(structure.additivity.mean):
         one = symbol_words(summary.experiment.problem.symbols).one
         return (

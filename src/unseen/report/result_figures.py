@@ -15,7 +15,6 @@ from unseen.report.drawing import (
     BLUE,
     FAINT,
     INK,
-    NOT_RECORDED,
     ORANGE,
     WIDTH,
     Drawing,
@@ -134,9 +133,7 @@ def grid_caption(summary: Summary, laid_out: Grid) -> str:
 def attribution(summary: Summary) -> tuple[Figure | None, str]:
     """The mean squared error and what it is made of."""
     parts = summary.error_parts
-    if parts is None:
-        return None, NOT_RECORDED
-    if why := unsplit_words(summary):
+    if (why := unsplit_words(summary)) or parts is None:
         return None, why
     shares = named_parts(summary.experiment, parts.shares())
     figure, axes = new_figure(0.6 + 0.36 * len(shares))
