@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 from unseen.analysis.error_parts import place_names
 from unseen.analysis.structure import Structure
 from unseen.analysis.summary import Summary
-from unseen.networks.own_files import is_own
 from unseen.report.drawing import (
     ABOVE,
     BLUE,
@@ -230,15 +229,9 @@ def probes(summary: Summary) -> tuple[Figure | None, str]:
 
 
 def _why_no_probes(summary: Summary) -> str:
-    model = summary.experiment.training.model
-    if model in BASELINES:
+    if summary.experiment.training.model in BASELINES:
         return "A baseline has no layers to look into."
-    command = f"`{deep_command(summary)}`"
-    if is_own(model):
-        return (
-            f"The network is a file of its own, which a report never runs unasked; {command} does."
-        )
-    return f"Not computed; {command} does."
+    return f"Not computed; `{deep_command(summary)}` does."
 
 
 NETWORK_FIGURES = {

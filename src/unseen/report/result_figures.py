@@ -24,7 +24,7 @@ from unseen.report.drawing import (
 )
 from unseen.report.grid import Grid, Slice, grid_of
 from unseen.report.symbol_words import symbol_words
-from unseen.report.verdict_text import unsplit_words
+from unseen.report.verdict_text import REFERENCES, unsplit_words
 from unseen.report.words import (
     combinations_word,
     format_combination,
@@ -63,11 +63,7 @@ def ruler(summary: Summary) -> tuple[Figure, str]:
     axes.set_ylim(-0.6, len(ordered) - 0.4)
     things = combinations_word(summary.experiment.problem)
     words = [f"How often pictures of unseen {things} round to the right answer."]
-    known = {
-        "nearest": "nearest answers as the most similar training picture: what a memory can do.",
-        "oracle": "oracle is told every label, then computes: what composition could reach.",
-    }
-    words += [about for name, about in known.items() if name in summary.baselines]
+    words += [f"{name}: {REFERENCES[name]}." for name in summary.baselines if name in REFERENCES]
     words.append("One answer: the most that the same answer to every picture could get.")
     words.append(f"This run, seen: the same network on {things} that it was trained on.")
     if math.isfinite(summary.headline.low):

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from unseen.errors import printable
 from unseen.report.progress import Bars, format_note
-from unseen.report.repeat_command import as_typed
+from unseen.report.repeat_command import side_by_side
 from unseen.report.tables import console_table, format_measure
 from unseen.report.words import format_count
-from unseen.runs.differences import differences
 from unseen.runs.run_folder import RunFolder
 from unseen.studies.sweep import Plan, StudyEvent, StudyFold, StudyNote, Working, rough_seconds
 from unseen.training.metrics import HEADLINE
@@ -83,10 +82,10 @@ class StudyDisplay:
 def run_names(plan: Plan, most: int | None = None) -> dict[RunFolder, str]:
     """The first runs of a study by their presets and the settings that not all of them have."""
     named = [*islice(plan.runs.items(), most)]
-    apart = differences([run.experiment for _, run in named])[0]
+    settings, _ = side_by_side([run.experiment for _, run in named])
     return {
-        folder: printable(f"{run.experiment.name} {settings}".strip())
-        for (folder, run), settings in zip(named, as_typed(apart), strict=True)
+        folder: printable(f"{run.experiment.name} {words}".strip())
+        for (folder, run), words in zip(named, settings, strict=True)
     }
 
 
@@ -102,12 +101,3 @@ def plan_table(plan: Plan) -> RenderableType:
     counts = f"{format_count(len(plan.runs), 'run')}, {format_count(plan.fold_count, 'fold')}"
     about = [Text(plan.study.about)] if plan.study.about else []
     return Group(*about, table, Text(f"{counts}; {plan.done_count} done."))
-
-
-def format_duration(seconds: float) -> str:
-    """Seconds as people say them: 40 seconds, 12 minutes, 3.5 hours."""
-    if seconds < 90:
-        return format_count(round(seconds), "second")
-    if seconds < 5400:
-        return format_count(round(seconds / 60), "minute")
-    return f"{seconds / 3600:.1f} hours"
