@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,23 +39,15 @@ PENALTY_PER_SAMPLE = 0.3
 UNCHANGING = ("Flatten", "FlattenLast", "Dropout", "Identity")
 
 
-@dataclass(frozen=True)
-class MeanProbe:
-    """How well a linear classifier reads the digit of each place from a layer, over folds."""
-
-    layer: str
-    places: tuple[Spread, ...]
-
-
-def mean_probes(folds: Sequence[DeepFold | None]) -> tuple[MeanProbe, ...]:
-    """The probes of all folds, layer by layer; empty where a fold has none, or other layers."""
+def mean_probes(folds: Sequence[DeepFold | None]) -> dict[str, tuple[Spread, ...]]:
+    """By layer and place, how well digits are read over folds; empty if folds differ in layers."""
     probes = [fold.probes if fold else {} for fold in folds]
     if any(each.keys() != probes[0].keys() for each in probes):
-        return ()
-    return tuple(
-        MeanProbe(layer, tuple(map(spread, zip(*(each[layer] for each in probes), strict=True))))
+        return {}
+    return {
+        layer: tuple(map(spread, zip(*(each[layer] for each in probes), strict=True)))
         for layer in probes[0]
-    )
+    }
 
 
 def analyse_layers(data: RunData, own: str | None = None) -> Iterator[int]:

@@ -14,7 +14,7 @@ from unseen.analysis.error_parts import (
     place_names,
 )
 from unseen.analysis.intervals import Interval
-from unseen.analysis.layers import MeanProbe, mean_probes
+from unseen.analysis.layers import mean_probes
 from unseen.analysis.references import Question, Reference, question, references
 from unseen.analysis.run_data import RunData
 from unseen.analysis.scores import (
@@ -62,7 +62,7 @@ class Summary:
     error_parts: ErrorParts | None
     images_per_place: int  # that errors were split by
     structure: Structure | None
-    probes: tuple[MeanProbe, ...]
+    probes: dict[str, tuple[Spread, ...]]  # by layer and place, the share read right
     baselines: dict[str, Reference]  # other than this run itself
     measurements: tuple[tuple[Measurement, ...], ...]  # by fold, made while it learnt
     passed_on: bool = False  # to people who have nothing to do with where its files are
@@ -121,8 +121,8 @@ class Summary:
             "attribution": self._error_parts_dict(),
             "structure": self.structure and self._structure_dict(self.structure),
             "probes": [
-                {"layer": probe.layer, "places": [place.mean for place in probe.places]}
-                for probe in self.probes
+                {"layer": layer, "places": [place.mean for place in places]}
+                for layer, places in self.probes.items()
             ],
         }
         plain: dict[str, Any] = to_jsonable_python(figures)

@@ -9,14 +9,16 @@ from unseen.training.metrics import ERROR, HEADLINE
 if TYPE_CHECKING:
     from unseen.analysis.summary import Summary
 
-Carried = Literal["yes", "mostly", "in part", "barely", "no"]
-Untold = Literal["too few folds", "folds differ", "one answer", "too little learnt"]
-Judgement = Literal[Carried, Untold, "shifted", "diverged"]
+Judgement = Literal[
+    "yes", "mostly", "in part", "barely", "no",  # it carries over
+    "too few folds", "folds differ", "one answer", "too little learnt",  # it cannot be told
+    "shifted", "diverged",
+]  # fmt: skip
 
 LEAST_LEARNT = 1 / 6  # of what the best constant answer gets wrong of seen combinations
 MUCH = 1 / 3  # by which one answer may get more of unseen combinations than of seen ones
 MOST, LITTLE = 0.5, 0.1  # of what seen combinations get, carried over
-CARRIED: tuple[tuple[float, Carried], ...] = (
+CARRIED: tuple[tuple[float, Judgement], ...] = (
     (0.9, "yes"), (MOST, "mostly"), (LITTLE, "in part"), (-np.inf, "barely"),
 )  # fmt: skip
 

@@ -202,10 +202,10 @@ def probes(summary: Summary) -> tuple[Figure | None, str]:
         return None, _why_no_probes(summary)
     figure, axes = new_figure()
     words = symbol_words(summary.experiment.problem.symbols)
-    layers = [probe.layer for probe in summary.probes]
+    layers = [*summary.probes]
     in_last = []
     for at, name in enumerate(place_names(summary.experiment.problem)):
-        shares = [probe.places[at].mean for probe in summary.probes]
+        shares = [places[at].mean for places in summary.probes.values()]
         colour = SERIES[at % 4]
         percent = [100 * share for share in shares]
         axes.plot(range(len(layers)), percent, "o-", color=colour, markersize=4, label=name)
