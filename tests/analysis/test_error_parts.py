@@ -50,19 +50,6 @@ def test_a_wrong_sum_is_a_wrong_answer():
     assert parts_of(parts) == pytest.approx([0, 0, 2.25, 0, 0, 0])
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_misread_digits_are_blamed_on_their_place(place):
-    rng = np.random.default_rng(1)
-    shape = [1, 1, 1]
-    shape[place] = 300
-    predictions = 11 + readings(rng, 2, 300).reshape(shape) + np.zeros(np.maximum(shape, 2))
-    expected = [0.0] * 3
-    expected[place] = 4.0
-    parts = split_error(predictions, 11)
-    assert parts.misread == pytest.approx(expected, abs=0.05)
-    assert (parts.wrong, parts.interplay) == pytest.approx((0, 0), abs=0.05)
-
-
 def test_all_at_once_come_apart():
     rng = np.random.default_rng(3)
     left, right = readings(rng, 1, 400), readings(rng, 2, 400)
@@ -106,14 +93,6 @@ def mean_of(offsets, shift=0.0, shared=None):
             for offset, error in zip(offsets, shared, strict=True)
         ]
     )
-
-
-def test_a_shift_that_seen_combinations_share_is_named_apart():
-    parts = mean_of([-2.0, -2.0, -2.0], shift=-2.0)
-    assert parts.shift == pytest.approx(4)
-    assert parts.misvalued == pytest.approx(0)
-    assert parts.wrong == pytest.approx(0, abs=0.1)
-    assert parts.mse == pytest.approx(5)
 
 
 def test_a_wrong_answer_is_what_a_shift_leaves():

@@ -178,7 +178,7 @@ def test_the_layers_of_an_own_network_are_analysed_only_when_it_is_named_again(t
     run = tmp_path / run_json(*options, *SMALL, cwd=tmp_path)["run"]
     (tmp_path / "net.py").rename(tmp_path / "moved.py")
     ask("report", run, cwd=tmp_path)
-    assert "never runs unasked" in (run / "report.html").read_text()
+    assert "Not computed; `unseen report" in (run / "report.html").read_text()
     refused = refuse("report", run, "--deep", cwd=tmp_path)
     assert "net.py:Net is never run unasked; name its file.py:Class again" in refused
     ask("report", "fast", "--model", "moved.py:Net", cwd=tmp_path)

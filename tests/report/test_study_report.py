@@ -7,7 +7,6 @@ from made_up_runs import by_heart, exact, made_up_run, noisy
 from pyarrow import parquet
 
 from unseen.cli import command
-from unseen.report.study_progress import format_duration
 from unseen.report.study_report import draw_study, render_study
 from unseen.runs.presets import fast
 from unseen.studies.points import compared_settings, study_points
@@ -174,9 +173,3 @@ def test_folds_that_fail_are_listed_and_the_exit_code_is_1(tmp_path, monkeypatch
 def test_what_cannot_be_is_said(capsys, words, said):
     assert command(["sweep", "seeds", *words]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_durations_are_said_as_people_say_them():
-    assert [format_duration(each) for each in (1, 80, 600, 9000)] == [
-        *("1 second", "80 seconds", "10 minutes", "2.5 hours"),
-    ]

@@ -31,9 +31,7 @@ class ComparedRuns:
 
     name: str
     experiment: Experiment  # of the first run
-    fold_count: int  # that the split has
     seeds: tuple[int, ...]
-    combinations: int  # in all folds that are done
     seen: float  # the headline metric of seen combinations
     means: dict[str, float]  # of unseen ones, by metric
     # over the combinations that were unseen in the same folds; none of the first group
@@ -103,9 +101,7 @@ def _row(first: RunGroup, group: RunGroup, matched: Sequence[Matched]) -> Compar
     return ComparedRuns(
         name=group.name,
         experiment=_as_compared(summary.experiment, first, seed_counts=len(summaries) == 1),
-        fold_count=summary.fold_count,
         seeds=tuple(each.experiment.seed for each in summaries),
-        combinations=len({score.unit for score in scores}),
         seen=float(np.mean([each.seen for each in summaries])),
         means={
             name: float(np.mean([score.measures[name] for score in scores]))

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +18,7 @@ from unseen.problem.samples import Samples, batches, draw_samples, render_pictur
 from unseen.problem.task import Task
 from unseen.runs.engine import LocalProcesses
 from unseen.runs.fold import own_faults_told, torch_threads
-from unseen.runs.measuring import combination_means, prediction_tables
+from unseen.runs.measuring import prediction_tables
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.trained_networks import load_network
 from unseen.training.baselines import BASELINES
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 Activations = NDArray[np.floating]  # (n, features)
 
 TABLE_PREDICTIONS = 10_000  # 100 × 100 images for a pair
-MEAN_SAMPLES = 4_000
 PROBE_TRAIN_SAMPLES, PROBE_TEST_SAMPLES = 2_000, 1_000
 PICTURES_AT_ONCE = 125
 MOST_FEATURES = 1_024
@@ -41,23 +39,15 @@ PENALTY_PER_SAMPLE = 0.3
 UNCHANGING = ("Flatten", "FlattenLast", "Dropout", "Identity")
 
 
-@dataclass(frozen=True)
-class MeanProbe:
-    """How well a linear classifier reads the digit of each place from a layer, over folds."""
-
-    layer: str
-    places: tuple[Spread, ...]
-
-
-def mean_probes(folds: Sequence[DeepFold | None]) -> tuple[MeanProbe, ...]:
-    """The probes of all folds, layer by layer; empty where a fold has none, or other layers."""
+def mean_probes(folds: Sequence[DeepFold | None]) -> dict[str, tuple[Spread, ...]]:
+    """By layer and place, how well digits are read over folds; empty if folds differ in layers."""
     probes = [fold.probes if fold else {} for fold in folds]
     if any(each.keys() != probes[0].keys() for each in probes):
-        return ()
-    return tuple(
-        MeanProbe(layer, tuple(map(spread, zip(*(each[layer] for each in probes), strict=True))))
+        return {}
+    return {
+        layer: tuple(map(spread, zip(*(each[layer] for each in probes), strict=True)))
         for layer in probes[0]
-    )
+    }
 
 
 def analyse_layers(data: RunData, own: str | None = None) -> Iterator[int]:
@@ -101,12 +91,10 @@ def analyse_fold(folder: RunFolder, number: int, own: str | None) -> None:
             raise UnseenError(f"{model} no longer answers as it did when this was run")
         streams = Streams(experiment.seed, number)
         rows, tables = prediction_tables(answer, task, streams, TABLE_PREDICTIONS)
-        means = arrays.means
-        if means is None:
-            means = combination_means(answer, task, streams, MEAN_SAMPLES)
+        assert arrays.means is not None  # which only slow baselines lack
         found = DeepFold(
             images=tables.shape[1],
-            by_row=error_parts_by_row(task.combinations, fold.seen, means, rows, tables),
+            by_row=error_parts_by_row(task.combinations, fold.seen, arrays.means, rows, tables),
             probes=probe_layers(network, task, fold.seen, streams),
         )
     folder.save_derived(number, DEEP_FILE, found.model_dump_json().encode())

@@ -14,7 +14,7 @@ from unseen.analysis.error_parts import (
     place_names,
 )
 from unseen.analysis.intervals import Interval
-from unseen.analysis.layers import MeanProbe, mean_probes
+from unseen.analysis.layers import mean_probes
 from unseen.analysis.references import Question, Reference, question, references
 from unseen.analysis.run_data import RunData
 from unseen.analysis.scores import (
@@ -29,7 +29,7 @@ from unseen.analysis.scores import (
 )
 from unseen.analysis.statistics import Spread, over_folds, spread
 from unseen.analysis.structure import Structure, structure_of
-from unseen.analysis.verdict import Judgement, Unsplit, judge, unsplit
+from unseen.analysis.verdict import Judgement, judge
 from unseen.errors import printable
 from unseen.problem.operations import spelled
 from unseen.problem.task import QUADRANTS
@@ -62,7 +62,7 @@ class Summary:
     error_parts: ErrorParts | None
     images_per_place: int  # that errors were split by
     structure: Structure | None
-    probes: tuple[MeanProbe, ...]
+    probes: dict[str, tuple[Spread, ...]]  # by layer and place, the share read right
     baselines: dict[str, Reference]  # other than this run itself
     measurements: tuple[tuple[Measurement, ...], ...]  # by fold, made while it learnt
     passed_on: bool = False  # to people who have nothing to do with where its files are
@@ -96,10 +96,6 @@ class Summary:
     def judgement(self) -> Judgement:
         return judge(self)
 
-    @cached_property
-    def unsplit(self) -> Unsplit | None:
-        return unsplit(self)
-
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain dicts, lists and numbers: what JSON and CSV have.
 
@@ -125,8 +121,8 @@ class Summary:
             "attribution": self._error_parts_dict(),
             "structure": self.structure and self._structure_dict(self.structure),
             "probes": [
-                {"layer": probe.layer, "places": [place.mean for place in probe.places]}
-                for probe in self.probes
+                {"layer": layer, "places": [place.mean for place in places]}
+                for layer, places in self.probes.items()
             ],
         }
         plain: dict[str, Any] = to_jsonable_python(figures)

@@ -1,6 +1,5 @@
 """The judgement of a run: does its network get combinations it has never seen?"""
 
-from statistics import fmean
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,19 +9,18 @@ from unseen.training.metrics import ERROR, HEADLINE
 if TYPE_CHECKING:
     from unseen.analysis.summary import Summary
 
-Carried = Literal["yes", "mostly", "in part", "barely", "no"]
-Untold = Literal["too few folds", "folds differ", "one answer", "too little learnt"]
-Judgement = Literal[Carried, Untold, "shifted", "diverged"]
-Unsplit = Literal["diverged", "no errors", "not recorded", "too few images", "unlike the test"]
+Judgement = Literal[
+    "yes", "mostly", "in part", "barely", "no",  # it carries over
+    "too few folds", "folds differ", "one answer", "too little learnt",  # it cannot be told
+    "shifted", "diverged",
+]  # fmt: skip
 
 LEAST_LEARNT = 1 / 6  # of what the best constant answer gets wrong of seen combinations
 MUCH = 1 / 3  # by which one answer may get more of unseen combinations than of seen ones
 MOST, LITTLE = 0.5, 0.1  # of what seen combinations get, carried over
-CARRIED: tuple[tuple[float, Carried], ...] = (
+CARRIED: tuple[tuple[float, Judgement], ...] = (
     (0.9, "yes"), (MOST, "mostly"), (LITTLE, "in part"), (-np.inf, "barely"),
 )  # fmt: skip
-FEWEST_IMAGES = 100  # over all places and combinations, to split an error by
-LIKE_THE_TEST = 2.0  # the factor by which the split error may differ from the test's
 
 
 def judge(summary: "Summary") -> Judgement:
@@ -71,24 +69,3 @@ def memory_share(summary: "Summary") -> float:
     """What a memory gets right: the nearest picture's answer, or one answer to all."""
     nearest = summary.baselines.get("nearest")
     return max(summary.constant, nearest.headline.mean if nearest else 0.0)
-
-
-def unsplit(summary: "Summary") -> Unsplit | None:
-    """Why it cannot be said what the errors of the test are made of; None if it can.
-
-    Errors are split on other pictures than the test's. Where those are few, or have an error of
-    another size, their parts are not those of the test's error.
-    """
-    parts, test_error = summary.error_parts, summary.error.mean
-    if not np.isfinite(test_error):
-        return "diverged"
-    if test_error == 0:
-        return "no errors"
-    if parts is None:
-        return "not recorded"
-    split = [score for score in summary.scores if score.error_parts is not None]
-    if summary.images_per_place * len(parts.misread) * len(split) < FEWEST_IMAGES:
-        return "too few images"
-    tested = fmean(score.measures[ERROR.name] for score in split)
-    alike = tested / LIKE_THE_TEST <= parts.mse <= tested * LIKE_THE_TEST
-    return None if alike else "unlike the test"

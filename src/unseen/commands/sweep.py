@@ -14,9 +14,9 @@ from unseen.commands.output import RunsDir, emit, say, stderr_console
 from unseen.commands.parameters import WHOLE
 from unseen.commands.run import stop_as_interrupted
 from unseen.errors import SettingError, UnseenError
-from unseen.report.study_progress import StudyDisplay, format_duration, plan_table
+from unseen.report.study_progress import StudyDisplay, plan_table
 from unseen.report.tensorboard import TensorBoardCurves
-from unseen.report.words import format_count
+from unseen.report.words import format_count, format_duration
 from unseen.runs.engine import Engine, LocalProcesses, available_cores
 from unseen.studies.results import TidyFile
 from unseen.studies.study import find_study

@@ -11,6 +11,7 @@ from unseen.problem.operations import OPERATIONS
 from unseen.problem.splits import SPLITS, ready_lists
 from unseen.problem.symbols import SYMBOLS
 from unseen.report.tables import TextTable, layout
+from unseen.report.words import format_duration
 from unseen.runs.presets import PRESETS
 from unseen.studies.study import ready_studies
 from unseen.training.baselines import BASELINES
@@ -26,7 +27,6 @@ OTHER_OPERATIONS = {
     "shown:+,-,*": "A sign between two digits says what to do",
     "table:SEED": "Random answers, as a control",
 }
-UNITS = {"h": 3600, "min": 60, "s": 1}
 
 
 def presets() -> list[Row]:
@@ -100,14 +100,11 @@ def catalogue_tables(catalogues: Mapping[str, list[Row]]) -> RenderableType:
 
 
 def format_cell(key: str, value: Any) -> str:
-    """A value as a table shows it: 9 s, 11 min, 4.6 h; nothing for None."""
+    """A value as a table shows it; nothing for None."""
     if value is None:
         return ""
     if key == "seconds_per_fold":
-        unit, seconds = next(
-            each for each in UNITS.items() if value >= 1.5 * each[1] or each[1] == 1
-        )
-        return f"{value / seconds:.2g} {unit}"
+        return format_duration(value)
     return f"{value:g}" if key == "step_cost" else str(value)
 
 

@@ -139,22 +139,17 @@ def _footnotes(rows: Rows) -> list[str]:
     }
     tested = {row.headline.unit for row in others if row.headline.units >= FEWEST_UNITS}
     fewest = min((row.headline for row in others), key=lambda each: each.units)
+    units = format_count(fewest.units, "fold" if fewest.unit == "folds" else "seed")
+    no_test = (
+        f"No test: {units} in common, and it needs {FEWEST_UNITS}. To get one, run more folds of "
+        "each (--folds), or compare several seeds (unseen compare --study FILE --by SETTING)."
+    )
     return [
         f"Differences are from {rows[0].name}, paired over what both answered when it was unseen "
         f"({'; '.join(sorted(paired))}). Seen: seen combinations by rounding.",
         *(f"p: {TESTED[unit]}" for unit in sorted(tested)),
-        *([_what_to_run(rows[0].fold_count, fewest)] if fewest.units < FEWEST_UNITS else []),
+        *([no_test] if fewest.units < FEWEST_UNITS else []),
     ]
-
-
-def _what_to_run(folds: int, fewest: Comparison) -> str:
-    """What would give a test where there is none."""
-    if folds >= FEWEST_UNITS:
-        more = f"run {FEWEST_UNITS} or more of the {folds} folds of each (--folds 1-{FEWEST_UNITS})"
-    else:
-        more = "compare several seeds (unseen compare --study FILE --by SETTING)"
-    units = format_count(fewest.units, "fold" if fewest.unit == "folds" else "seed")
-    return f"No test: {units} in common, and it needs {FEWEST_UNITS}. To get one, {more}."
 
 
 def check_figure(path: Path) -> None:

@@ -4,7 +4,7 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from unseen.analysis.summary import Summary
@@ -50,10 +51,6 @@ STYLE: dict[Any, Any] = {
 WIDTH = 4.3
 ABOVE: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
 MOST_DOTS = 400
-NOT_RECORDED = (
-    "Not recorded: this run was made by an earlier version, or its baseline takes too long. "
-    "The same command with --restart records it."
-)
 
 
 @dataclass(frozen=True)
@@ -94,6 +91,26 @@ def share_colours(share: float) -> tuple[str, str]:
     colour = colormaps["viridis"](share)
     light = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
     return to_hex(colour), "#000000" if light > 0.5 else "#ffffff"
+
+
+def draw_shares(
+    axes: Axes,
+    shares: Mapping[tuple[int, int], float],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    fontsize: int = 9,
+) -> None:
+    """Shares by row, downwards, and column: each a coloured cell with its % in it."""
+    for (row, column), share in shares.items():
+        is_known = math.isfinite(share)
+        colour, ink = share_colours(share) if is_known else (FAINT, INK)
+        axes.add_patch(Rectangle((column - 0.47, row - 0.47), 0.94, 0.94, color=colour))
+        text = f"{100 * share:.0f}" if is_known else "—"
+        axes.text(column, row, text, color=ink, ha="center", va="center", fontsize=fontsize)
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+    axes.tick_params(length=0)
 
 
 def thinned(items: Sequence[Item]) -> list[Item]:

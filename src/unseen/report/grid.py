@@ -10,6 +10,7 @@ from unseen.analysis.scores import Score
 from unseen.analysis.summary import Summary
 from unseen.problem.operations import SIGNS
 from unseen.report.symbol_words import SymbolWords, symbol_words
+from unseen.report.verdict_text import unsplit_words
 from unseen.report.words import (
     format_combination,
     format_decimal,
@@ -64,8 +65,9 @@ def grid_of(summary: Summary) -> Grid:
     def cell(*key: int | None) -> Cell:
         known = dict(zip(axes, key, strict=True))
         name = format_combination([known.get(at) for at in range(len(labels))], words)
-        return _cell(name, found[key], summary)
+        return _cell(name, found[key], summary, with_parts=with_parts)
 
+    with_parts = not unsplit_words(summary)
     between = ", ".join(label for at, label in enumerate(labels) if at not in axes)
     return Grid(
         slices=tuple(
@@ -93,7 +95,7 @@ def _axes(summary: Summary) -> tuple[int | None, int | None, int]:
     return 0, count - 2, count - 1
 
 
-def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
+def _cell(name: str, scores: Sequence[Score], summary: Summary, *, with_parts: bool) -> Cell:
     if not scores:
         return Cell(None, f"{name}: not unseen in any fold that is done")
     rounded, error = (
@@ -109,7 +111,7 @@ def _cell(name: str, scores: Sequence[Score], summary: Summary) -> Cell:
         f"mean answer {mean}, {mse}, unseen in fold {folds}"
     )
     split = [score.error_parts for score in scores if score.error_parts is not None]
-    if split and not summary.unsplit:
+    if split and with_parts:
         named = parts_by_place(summary.experiment.problem, mean_error_parts(split))
         parts = ", ".join(f"{name} {format_decimal(part)}" for name, part in named.items())
         images = summary.images_per_place

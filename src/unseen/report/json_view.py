@@ -72,7 +72,12 @@ def insight_json(summary: Summary) -> dict[str, Any]:
 
 
 def runs_json(runs: Sequence[RunFolder]) -> str:
-    """A list of runs: each with its settings by name, the folds that are done, and their means."""
+    """A list of runs."""
+    return json.dumps(jsonable({"runs": run_rows(runs)}), indent=2)
+
+
+def run_rows(runs: Sequence[RunFolder]) -> list[dict[str, Any]]:
+    """Each run with its settings by name, the folds that are done, and their means."""
     listed: list[dict[str, Any]] = []
     for run in runs:
         row: dict[str, Any] = {"run": printable(run.label), "path": printable(str(run.path))}
@@ -85,7 +90,7 @@ def runs_json(runs: Sequence[RunFolder]) -> str:
         except UnseenError as error:
             row["error"] = printable(str(error))
         listed.append(row)
-    return json.dumps(jsonable({"runs": listed}), indent=2)
+    return listed
 
 
 def jsonable(document: Any) -> Any:

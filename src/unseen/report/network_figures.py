@@ -9,15 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from unseen.analysis.error_parts import place_names
-from unseen.analysis.structure import Structure
 from unseen.analysis.summary import Summary
-from unseen.networks.own_files import is_own
 from unseen.report.drawing import (
     ABOVE,
     BLUE,
     FAINT,
     INK,
-    NOT_RECORDED,
     ORANGE,
     SERIES,
     WIDTH,
@@ -28,7 +25,7 @@ from unseen.report.drawing import (
 )
 from unseen.report.repeat_command import deep_command
 from unseen.report.symbol_words import symbol_words
-from unseen.report.words import combinations_word, format_percent, format_spread
+from unseen.report.words import combinations_word, format_decimal, format_percent, format_spread
 from unseen.runs.measuring import Measurement
 from unseen.training.baselines import BASELINES
 from unseen.training.metrics import ERROR, HEADLINE
@@ -41,7 +38,7 @@ def number_line(summary: Summary) -> tuple[Figure | None, str]:
     """What each symbol is worth in each place, below what it should be worth."""
     structure = summary.structure
     if structure is None:
-        return None, NOT_RECORDED
+        return None, "Not fitted: this baseline takes too long, or there are too many combinations."
     if not math.isfinite(structure.additivity.mean):
         one = symbol_words(summary.experiment.problem.symbols).one
         return (
@@ -77,7 +74,7 @@ def number_line(summary: Summary) -> tuple[Figure | None, str]:
     axes.set(xlabel="worth", ylim=(-2 * len(places) + 0.5, 0.6))
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    return figure, number_line_text(summary, structure)
+    return figure, number_line_text(summary)
 
 
 def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, str]]:
@@ -96,21 +93,14 @@ def digit_labels(worths: Mapping[int, float], room: float) -> list[tuple[float, 
     return labels
 
 
-def number_line_text(summary: Summary, structure: Structure) -> str:
+def number_line_text(summary: Summary) -> str:
     words = symbol_words(summary.experiment.problem.symbols)
-    text = (
+    return (
         f"The value that the networks give each {words.one} in each place, fitted on the seen "
         f"combinations of each fold; a vertical line means that a {words.one} is worth what it "
-        "should be. "
-        "On unseen combinations, sums of these values match the networks' answers with a score of "
-        f"{format_spread(structure.additivity)} (1: every answer is such a sum, 0: none is; "
-        f"the true answers have {structure.true_additivity:.3f})."
+        "should be. Additivity says how well sums of these values match the networks' answers on "
+        "unseen combinations (1: every answer is such a sum, 0: none is)."
     )
-    if structure.mirror_gap is None:
-        return text
-    turning = "Swapping" if len(summary.places) == 2 else "Reversing"
-    gap = format_spread(structure.mirror_gap)
-    return f"{text} {turning} the {words.many} moves an answer by {gap}."
 
 
 def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -127,6 +117,7 @@ def structure_rows(summary: Summary) -> list[tuple[str, ...]]:
         "mirror_gap": f"gap between {both}",
     }
     rows = [(labels[name], format_spread(each)) for name, each in structure.figures.items()]
+    rows.append(("additivity of the true answers", format_decimal(structure.true_additivity, 3)))
     if unshifted:
         right = format_percent(unshifted[HEADLINE.name].mean, 2)
         rows.append((f"{HEADLINE.label} without the shift", right))
@@ -211,10 +202,10 @@ def probes(summary: Summary) -> tuple[Figure | None, str]:
         return None, _why_no_probes(summary)
     figure, axes = new_figure()
     words = symbol_words(summary.experiment.problem.symbols)
-    layers = [probe.layer for probe in summary.probes]
+    layers = [*summary.probes]
     in_last = []
     for at, name in enumerate(place_names(summary.experiment.problem)):
-        shares = [probe.places[at].mean for probe in summary.probes]
+        shares = [places[at].mean for places in summary.probes.values()]
         colour = SERIES[at % 4]
         percent = [100 * share for share in shares]
         axes.plot(range(len(layers)), percent, "o-", color=colour, markersize=4, label=name)
@@ -231,15 +222,9 @@ def probes(summary: Summary) -> tuple[Figure | None, str]:
 
 
 def _why_no_probes(summary: Summary) -> str:
-    model = summary.experiment.training.model
-    if model in BASELINES:
+    if summary.experiment.training.model in BASELINES:
         return "A baseline has no layers to look into."
-    command = f"`{deep_command(summary)}`"
-    if is_own(model):
-        return (
-            f"The network is a file of its own, which a report never runs unasked; {command} does."
-        )
-    return f"Not computed; {command} does."
+    return f"Not computed; `{deep_command(summary)}` does."
 
 
 NETWORK_FIGURES = {

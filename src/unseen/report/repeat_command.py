@@ -115,19 +115,16 @@ def without_folders(experiment: Experiment) -> Experiment:
 def side_by_side(experiments: Sequence[Experiment]) -> tuple[list[str], str]:
     """By experiment, the settings in which they differ, as they are typed; and what all share."""
     apart, shared = differences(experiments)
-    *words, alike = as_typed([*apart, shared])
-    return words, alike
-
-
-def as_typed(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Settings of several runs as they are typed, paths as short as tells them apart."""
+    settings = [*apart, shared]
+    # paths are as short as tells them apart
     short = _shortened(
         {each[name] for each in settings for name in ("symbols", "model") if name in each}
     )
-    return [
+    *words, alike = (
         " ".join(_typed(name, short.get(value, value)) for name, value in each.items())
         for each in settings
-    ]
+    )
+    return words, alike
 
 
 def _typed(name: str, value: Any) -> str:

@@ -35,8 +35,6 @@ from unseen.report.words import (
 from unseen.runs.run_folder import RunFolder
 from unseen.training.metrics import ERROR, HEADLINE
 
-PRIVATE = ("host",)  # reports are passed on, without the name of the machine
-
 
 def page_environment(package: str) -> Environment:
     """How the templates of a package become pages: nothing in them is markup by chance."""
@@ -147,8 +145,8 @@ def titled_examples(data: RunData) -> list[tuple[str, str, tuple[Example, ...]]]
 
 def facts(folder: RunFolder, summary: Summary, symbols_sha256: str) -> dict[str, str]:
     """What was run, on what, with which hashes."""
-    environment = folder.environment().items()
-    recorded = {name: value for name, value in environment if name not in PRIVATE}
+    # reports are passed on, without the name of the machine
+    recorded = {name: value for name, value in folder.environment().items() if name != "host"}
     parts = {kind: held for kind, held in folder.recorded_sums().items() if kind != "symbols"}
     experiment = without_folders(summary.experiment)
     return {

@@ -3,11 +3,10 @@
 import math
 import textwrap
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unseen.analysis.error_parts import place_names
+from unseen.analysis.error_parts import parts_by_place
 from unseen.analysis.published import published_beside
 from unseen.analysis.summary import Summary
 from unseen.problem.task import QUADRANTS
@@ -15,17 +14,16 @@ from unseen.report.drawing import (
     BLUE,
     FAINT,
     INK,
-    NOT_RECORDED,
     ORANGE,
     WIDTH,
     Drawing,
+    draw_shares,
     label,
     new_figure,
-    share_colours,
 )
 from unseen.report.grid import Grid, Slice, grid_of
 from unseen.report.symbol_words import symbol_words
-from unseen.report.verdict_text import unsplit_words
+from unseen.report.verdict_text import REFERENCES, unsplit_words
 from unseen.report.words import (
     combinations_word,
     format_combination,
@@ -64,11 +62,7 @@ def ruler(summary: Summary) -> tuple[Figure, str]:
     axes.set_ylim(-0.6, len(ordered) - 0.4)
     things = combinations_word(summary.experiment.problem)
     words = [f"How often pictures of unseen {things} round to the right answer."]
-    known = {
-        "nearest": "nearest answers as the most similar training picture: what a memory can do.",
-        "oracle": "oracle is told every label, then computes: what composition could reach.",
-    }
-    words += [about for name, about in known.items() if name in summary.baselines]
+    words += [f"{name}: {REFERENCES[name]}." for name in summary.baselines if name in REFERENCES]
     words.append("One answer: the most that the same answer to every picture could get.")
     words.append(f"This run, seen: the same network on {things} that it was trained on.")
     if math.isfinite(summary.headline.low):
@@ -97,25 +91,16 @@ def grid(summary: Summary) -> tuple[Figure, str]:
 
 def draw_slice(axes: Axes, part: Slice, *, small: bool) -> None:
     """One grid, colour and number."""
-    shares = np.asarray(
-        [[np.nan if cell.rounded is None else cell.rounded for cell in row] for row in part.cells]
-    )
-    axes.pcolormesh(
-        shares, cmap="viridis", vmin=0, vmax=1, edgecolors="white", linewidth=0.3 if small else 0.8
-    )
-    axes.invert_yaxis()
+    shares = {
+        (row, column): cell.rounded
+        for row, cells in enumerate(part.cells)
+        for column, cell in enumerate(cells)
+        if cell.rounded is not None
+    }
+    draw_shares(axes, shares, part.row_names, part.column_names, fontsize=5 if small else 8)
     axes.set_aspect("equal")
     axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-    axes.set_xticks(np.arange(len(part.column_names)) + 0.5, part.column_names)
-    axes.set_yticks(np.arange(len(part.row_names)) + 0.5, part.row_names)
     axes.set_title(part.title, fontsize=9)
-    for (row, column), share in np.ndenumerate(shares):
-        if np.isfinite(share):
-            axes.text(
-                column + 0.5, row + 0.5, f"{100 * share:.0f}", ha="center", va="center",
-                fontsize=5 if small else 8, color=share_colours(share)[1],
-            )  # fmt: skip
 
 
 def grid_caption(summary: Summary, laid_out: Grid) -> str:
@@ -134,9 +119,7 @@ def grid_caption(summary: Summary, laid_out: Grid) -> str:
 def attribution(summary: Summary) -> tuple[Figure | None, str]:
     """The mean squared error and what it is made of."""
     parts = summary.error_parts
-    if parts is None:
-        return None, NOT_RECORDED
-    if why := unsplit_words(summary):
+    if (why := unsplit_words(summary)) or parts is None:
         return None, why
     shares = named_parts(summary.experiment, parts.shares())
     figure, axes = new_figure(0.6 + 0.36 * len(shares))
@@ -149,24 +132,24 @@ def attribution(summary: Summary) -> tuple[Figure | None, str]:
     axes.set(xlabel="share of the mean squared error, %", xlim=(1.1 * low, max(high * 1.15, 10)))
     asked = sum(score.error_parts is not None for score in summary.scores)
     some = f"{asked:,} of {len(summary.scores):,} " if 0 < asked < len(summary.scores) else ""
-    problem = summary.experiment.problem
-    many, names = symbol_words(problem.symbols).many, place_names(problem)
-    misread = ", ".join(
-        f"{name} {format_decimal(part, 3)}" for name, part in zip(names, parts.misread, strict=True)
-    )
-    mse, wrong, misvalued, shift, interplay = (
-        format_decimal(part, 3)
-        for part in (parts.mse, parts.wrong, parts.misvalued, parts.shift, parts.interplay)
-    )
+    many = symbol_words(summary.experiment.problem.symbols).many
     return figure, (
-        f"A mean squared error of {mse} on {some}unseen combinations, split exactly by showing "
+        f"The mean squared error on {some}unseen combinations, split exactly by showing "
         f"{summary.images_per_place} images in each place beside all others: other pictures than "
-        "those of the tables. Misread: what depends on the image in one place "
-        f"({misread}). Wrong: what all images have in common ({wrong}), less what seen "
-        f"combinations have as well: {many} worth too much or too little to the network "
-        f"({misvalued}) and a shift of all answers ({shift}). Interplay: the rest ({interplay}). "
-        "A part near 0 may come out below it."
+        "those of the tables. Misread: what depends on the image in one place. Wrong: what all "
+        "images have in common, less what seen combinations have as well: "
+        f"{many} worth too much or too little to the network (misvalued), and a shift of all "
+        "answers. Interplay: the rest. A part near 0 may come out below it."
     )
+
+
+def attribution_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The error and its parts, place by place."""
+    parts = summary.error_parts
+    if parts is None or unsplit_words(summary):
+        return []
+    named = {"MSE": parts.mse} | parts_by_place(summary.experiment.problem, parts)
+    return [(name, format_decimal(part, 3)) for name, part in named.items()]
 
 
 def quadrants(summary: Summary) -> tuple[Figure, str]:
@@ -211,7 +194,7 @@ def quadrant_rows(summary: Summary) -> list[tuple[str, ...]]:
 RESULT_FIGURES = {
     "ruler": Drawing("Between memory and composition", ruler),
     "grid": Drawing("Every combination, when it was unseen", grid),
-    "attribution": Drawing("Whose fault is an error?", attribution),
+    "attribution": Drawing("Whose fault is an error?", attribution, rows=attribution_rows),
     "quadrants": Drawing(
         "New combinations, or new images?",
         quadrants,

@@ -2,22 +2,18 @@
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
-from itertools import islice
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unseen.errors import printable
 from unseen.report.progress import Bars, format_note
-from unseen.report.repeat_command import as_typed
+from unseen.report.repeat_command import side_by_side
 from unseen.report.tables import console_table, format_measure
 from unseen.report.words import format_count
-from unseen.runs.differences import differences
 from unseen.runs.run_folder import RunFolder
 from unseen.studies.sweep import Plan, StudyEvent, StudyFold, StudyNote, Working, rough_seconds
 from unseen.training.metrics import HEADLINE
-
-MOST_SHOWN = 1_000  # runs
 
 
 class StudyDisplay:
@@ -80,13 +76,12 @@ class StudyDisplay:
         return f"{name}: {right} right, {fold.result.seconds:.1f} s"
 
 
-def run_names(plan: Plan, most: int | None = None) -> dict[RunFolder, str]:
-    """The first runs of a study by their presets and the settings that not all of them have."""
-    named = [*islice(plan.runs.items(), most)]
-    apart = differences([run.experiment for _, run in named])[0]
+def run_names(plan: Plan) -> dict[RunFolder, str]:
+    """The runs of a study by their presets and the settings that not all of them have."""
+    settings, _ = side_by_side([run.experiment for run in plan.runs.values()])
     return {
-        folder: printable(f"{run.experiment.name} {settings}".strip())
-        for (folder, run), settings in zip(named, as_typed(apart), strict=True)
+        folder: printable(f"{run.experiment.name} {words}".strip())
+        for (folder, run), words in zip(plan.runs.items(), settings, strict=True)
     }
 
 
@@ -95,19 +90,8 @@ def plan_table(plan: Plan) -> RenderableType:
     table = console_table()
     for heading in ("run", "folds", "done"):
         table.add_column(heading, justify="left" if heading == "run" else "right", overflow="fold")
-    for folder, name in run_names(plan, MOST_SHOWN).items():
+    for folder, name in run_names(plan).items():
         table.add_row(Text(name), str(len(plan.runs[folder].folds)), str(len(plan.done[folder])))
-    if (more := len(plan.runs) - MOST_SHOWN) > 0:
-        table.add_row(Text(f"… and {format_count(more, 'run')} more"))
     counts = f"{format_count(len(plan.runs), 'run')}, {format_count(plan.fold_count, 'fold')}"
     about = [Text(plan.study.about)] if plan.study.about else []
     return Group(*about, table, Text(f"{counts}; {plan.done_count} done."))
-
-
-def format_duration(seconds: float) -> str:
-    """Seconds as people say them: 40 seconds, 12 minutes, 3.5 hours."""
-    if seconds < 90:
-        return format_count(round(seconds), "second")
-    if seconds < 5400:
-        return format_count(round(seconds / 60), "minute")
-    return f"{seconds / 3600:.1f} hours"

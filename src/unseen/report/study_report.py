@@ -1,6 +1,5 @@
 """A study as one page: its curve or its matrix, and every point with the runs behind it."""
 
-import math
 import os
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,12 @@ from unseen.files import write_whole
 from unseen.problem.task import make_task
 from unseen.report.drawing import (
     FAINT,
-    INK,
     SERIES,
     WIDTH,
+    draw_shares,
     embedded_svg,
     in_our_style,
     new_figure,
-    share_colours,
 )
 from unseen.report.report import page_environment
 from unseen.report.tables import format_measure
@@ -183,18 +181,15 @@ def _matrix(points: list[Point], names: tuple[str, ...]) -> Figure:
     down, across = list(dict.fromkeys(rows)), list(dict.fromkeys(columns))
     figure, axes = new_figure(0.9 + 0.32 * len(down))
     figure.set_figwidth(max(WIDTH, 2 + 0.55 * len(across)))
-    for number, (point, row, column) in enumerate(zip(points, rows, columns, strict=True)):
-        mean = point.intervals[HEADLINE.name].mean
-        at = across.index(column), down.index(row)
-        colour, ink = share_colours(mean) if math.isfinite(mean) else (FAINT, INK)
-        axes.bar(at[0], 0.94, 0.94, at[1] - 0.47, color=colour, url=f"#point-{number}")
-        text = f"{100 * mean:.0f}" if math.isfinite(mean) else "—"
-        axes.text(*at, text, color=ink, ha="center", va="center")
-    headings = [_shown(value, 14) for value in across]
-    axes.set_xticks(range(len(across)), headings, rotation=30, ha="right")
+    shares = {
+        (down.index(row), across.index(column)): point.intervals[HEADLINE.name].mean
+        for point, row, column in zip(points, rows, columns, strict=True)
+    }
     labels = [shortened(", ".join(map(_shown, row)), 34) for row in down]
-    axes.set_yticks(range(len(down)), labels)
-    axes.set(xlabel=_words(names[-1]), xlim=(-0.5, len(across) - 0.5))
-    axes.set_ylim(len(down) - 0.5, -0.5)
-    axes.tick_params(length=0)
+    draw_shares(axes, shares, labels, [_shown(value, 14) for value in across])
+    for number, cell in enumerate(axes.patches):
+        cell.set_url(f"#point-{number}")
+    for heading in axes.get_xticklabels():
+        heading.set(rotation=30, horizontalalignment="right")
+    axes.set_xlabel(_words(names[-1]))
     return figure

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from unseen.analysis.published import published_beside
 from unseen.analysis.statistics import Spread, measures_of, over_folds, spread
-from unseen.errors import UnseenError, printable, unknown
+from unseen.errors import printable, unknown
 from unseen.networks.models import find_network
 from unseen.problem.problem import Problem
+from unseen.report.json_view import run_rows
 from unseen.report.repeat_command import side_by_side, without_folders
 from unseen.report.symbol_words import symbol_words
 from unseen.report.words import decimals, format_count, names_line
@@ -189,15 +190,12 @@ def list_table(runs: Sequence[RunFolder], runs_dir: Path) -> RenderableType:
     words, shared = side_by_side([*experiments.values()])
     settings = dict(zip(experiments, words, strict=True))
     rows = []
-    for run in runs:
-        try:
-            name, (results, _) = run.experiment().name, run.results(thorough=False)
-            ours = over_folds(results)
-            means = [format_measure(each, ours[each.name].mean) if ours else "" for each in LISTED]
-            about = [f"{name} " * bool(run.names()) + settings.get(run, ""), str(len(results))]
-        except UnseenError as error:
-            about, means = [str(error), ""], [""] * len(LISTED)
-        rows.append((printable(run.label), printable(about[0]), about[1], *means))
+    for run, listed in zip(runs, run_rows(runs), strict=True):
+        means = (format_measure(each, listed.get("mean", {}).get(each.name)) for each in LISTED)
+        preset = f"{listed['preset']} " if "preset" in listed and run.names() else ""
+        about = listed.get("error", printable(preset + settings.get(run, "")))
+        folds = "" if "error" in listed else str(len(listed["folds"]))
+        rows.append((listed["run"], about, folds, *means))
     table = TextTable(None, headings, (tuple(rows),), texts=2).for_console()
     return Group(table, *([Text(f"All of them: {shared}", style="dim")] if shared else []))
 
@@ -211,17 +209,15 @@ def sort_runs(runs: Sequence[RunFolder], by: str) -> list[RunFolder]:
     if by not in known:
         raise unknown("order", by, known)
 
-    def rank(run: RunFolder) -> tuple[bool, float]:
-        try:
-            results, _ = run.results(thorough=False)
-        except UnseenError:
-            return True, 0.0
-        value = len(results) if by == "folds" else over_folds(results)[by].mean if results else None
-        return value is None or not math.isfinite(value), value or 0.0
-
     if by == "time":
         return [*runs]
-    return sorted(runs, key=(lambda run: run.label) if by == "name" else rank)
+    if by == "name":
+        return sorted(runs, key=lambda run: run.label)
+    values = {
+        run: len(row.get("folds", ())) if by == "folds" else row.get("mean", {}).get(by, math.nan)
+        for run, row in zip(runs, run_rows(runs), strict=True)
+    }
+    return sorted(runs, key=lambda run: (not math.isfinite(values[run]), values[run]))
 
 
 def format_measure(metric: Metric, value: float | None) -> str:

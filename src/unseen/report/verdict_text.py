@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -46,6 +47,8 @@ LAYOUTS = {
     "side by side, and where each one is.",
     OWN: "The network is your own: what it is told about its pictures is not known here.",
 }
+FEWEST_IMAGES = 100  # over all places and combinations, to split an error by
+LIKE_THE_TEST = 2.0  # the factor by which the split error may differ from the test's
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,8 @@ def _layout(summary: Summary) -> str:
 def _errors(summary: Summary) -> str:
     """What the errors are mostly made of."""
     experiment, parts = summary.experiment, summary.error_parts
-    if summary.unsplit or parts is None:
-        return unsplit_words(summary)
+    if (why := unsplit_words(summary)) or parts is None:
+        return why
     named = named_parts(experiment, parts.shares())
     (first, share), *others = sorted(named.items(), key=lambda part: -part[1])
     rest = ", ".join(f"{name} {format_percent(part, 0)}" for name, part in others)
@@ -167,31 +170,36 @@ def _errors(summary: Summary) -> str:
 
 
 def unsplit_words(summary: Summary) -> str:
-    """Why nothing is said of what the errors are made of; nothing if it can be said."""
-    parts = summary.error_parts
-    match summary.unsplit:
-        case "diverged":
-            finite = {s.fold: np.isfinite(s.measures[ERROR.name]) for s in summary.scores}
-            folds = f"{[*finite.values()].count(False)} of {format_count(len(finite), 'fold')}"
-            return f"Its answers are not finite in {folds}, so its errors cannot be split."
-        case "no errors":
-            pictures = sum(score.samples for score in summary.scores)
-            return f"It made no error on {format_count(pictures, 'test picture')}."
-        case "not recorded":
-            return "What its errors are made of takes too long to find out for this baseline."
-        case "too few images":
-            return (
-                "What its errors are made of cannot be told from so few images "
-                f"({_split_on(summary)}); more test samples have more images."
-            )
-        case "unlike the test" if parts is not None:
-            split, tested = (format_decimal(mse, 3) for mse in (parts.mse, summary.error.mean))
-            return (
-                f"What its errors are made of cannot be told: {_split_on(summary)}, its mean "
-                f"squared error is {split}, but {tested} in the test; more test samples, or a "
-                "report with --deep, would tell."
-            )
-    return ""
+    """Why it cannot be said what the errors of the test are made of; nothing if it can.
+
+    Errors are split on other pictures than the test's. Where those are few, or have an error of
+    another size, their parts are not those of the test's error.
+    """
+    parts, test_error = summary.error_parts, summary.error.mean
+    if not np.isfinite(test_error):
+        finite = {s.fold: np.isfinite(s.measures[ERROR.name]) for s in summary.scores}
+        folds = f"{[*finite.values()].count(False)} of {format_count(len(finite), 'fold')}"
+        return f"Its answers are not finite in {folds}, so its errors cannot be split."
+    if test_error == 0:
+        pictures = sum(score.samples for score in summary.scores)
+        return f"It made no error on {format_count(pictures, 'test picture')}."
+    if parts is None:
+        return "What its errors are made of takes too long to find out for this baseline."
+    split = [score for score in summary.scores if score.error_parts is not None]
+    if summary.images_per_place * len(parts.misread) * len(split) < FEWEST_IMAGES:
+        return (
+            "What its errors are made of cannot be told from so few images "
+            f"({_split_on(summary)}); more test samples have more images."
+        )
+    tested = fmean(score.measures[ERROR.name] for score in split)
+    if tested / LIKE_THE_TEST <= parts.mse <= tested * LIKE_THE_TEST:
+        return ""
+    split_error, whole_error = (format_decimal(mse, 3) for mse in (parts.mse, test_error))
+    return (
+        f"What its errors are made of cannot be told: {_split_on(summary)}, its mean squared error "
+        f"is {split_error}, but {whole_error} in the test; more test samples, or a report with "
+        "--deep, would tell."
+    )
 
 
 def _split_on(summary: Summary) -> str:

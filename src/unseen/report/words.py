@@ -11,6 +11,7 @@ from unseen.problem.problem import Problem
 from unseen.report.symbol_words import NEUTRAL, SymbolWords, symbol_words
 from unseen.runs.experiment import Experiment
 
+UNITS = {"h": 3600, "min": 60, "s": 1}
 HALF_UP = 1e-9  # of percent: a half is rounded up, whichever way a sum of floats has missed it
 
 
@@ -112,3 +113,9 @@ def format_spread(spread: Spread) -> str:
 def format_count(count: int, thing: str) -> str:
     """A count and its noun: 1 fold, 10 folds."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def format_duration(seconds: float) -> str:
+    """Seconds as people read them: 9 s, 11 min, 4.6 h."""
+    unit, length = next(each for each in UNITS.items() if seconds >= 1.5 * each[1] or each[1] == 1)
+    return f"{seconds / length:{'.0f' if seconds >= 10 * length else '.2g'}} {unit}"

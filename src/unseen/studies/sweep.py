@@ -5,7 +5,7 @@ from collections.abc import Generator, Mapping
 from concurrent.futures import Executor
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
 from unseen.errors import UnseenError, first_line
@@ -110,12 +110,8 @@ def plan_study(study: Study, runs_dir: Path) -> Plan:
 
 def rough_seconds(experiment: Experiment) -> float:
     """About what a fold takes on one core, in proportion to one of its preset."""
-    return _seconds_per_picture(experiment.name) * _pictures(experiment)
-
-
-@cache
-def _seconds_per_picture(preset: str) -> float:
-    return PRESETS[preset].seconds_per_fold / _pictures(PRESETS[preset]())
+    preset = PRESETS[experiment.name]
+    return preset.seconds_per_fold * _pictures(experiment) / _pictures(preset())
 
 
 def _pictures(experiment: Experiment) -> float:
