@@ -365,11 +365,11 @@ def test_bad_requests_leave_the_server_as_it_was_until_it_is_interrupted(tmp_pat
         # those that would start a training are no bad requests
         kinds = [each for each in kinds if not (each[1] == "/api/start" and each[3] == b"")]
         memory = []
-        for number, (method, path, sent, body) in enumerate(kinds[:400]):
+        for number, (method, path, sent, body) in enumerate(kinds[:600]):
             answer = lab.client.request(method, path, headers=sent, content=body)
             assert answer.status_code < 500, (method, path, sent, body[:80], answer.text)
             assert "Traceback" not in answer.text
-            if number in (100, 399):
+            if number in (300, 599):
                 memory.append(process.memory_info().rss)
         for raw in RAW:
             with socket.create_connection((host, port), timeout=10) as bare:
@@ -379,7 +379,7 @@ def test_bad_requests_leave_the_server_as_it_was_until_it_is_interrupted(tmp_pat
                 got = b"".join(iter(lambda bare=bare: bare.recv(65536), b""))
             assert b" 50" not in got[:20], (raw, got)
             assert b"Traceback" not in got
-        assert memory[1] - memory[0] < 10_000_000
+        assert memory[1] - memory[0] < 20_000_000
         assert lab.client.get("/api/lab").status_code == 200
         end_while_it_trains(lab, signal.SIGINT)
         assert lab.process.returncode == 130
