@@ -135,19 +135,15 @@ def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     parts.ADDED.clear()
 
 
+RULES = ("SYMMETRIC_SUM", "SUM", "SQUARED", "CURVED", "SWITCHED", "CURVED_FROM_MANY_STARTS")
+
+
 @pytest.fixture
 def short_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules that are looked for in a third of the steps: easy ones are found all the same."""
     from unseen.networks import rules
 
-    for name in (
-        "SYMMETRIC_SUM",
-        "SUM",
-        "SQUARED",
-        "CURVED",
-        "SWITCHED",
-        "CURVED_FROM_MANY_STARTS",
-    ):
+    for name in RULES:
         kind = getattr(rules, name)
         stages = tuple((at_once, steps // 3) for at_once, steps in kind.stages)
         monkeypatch.setattr(rules, name, replace(kind, stages=stages))

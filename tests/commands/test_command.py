@@ -12,6 +12,7 @@ import pytest
 from complete_folds import complete_fold
 from conftest import SMALL, run_json, unseen, warm_start, without_seconds, write_symbols
 from made_up_runs import made_up_run
+from own_networks import LINEAR
 
 from unseen.cli import command
 from unseen.errors import UnseenError
@@ -19,15 +20,6 @@ from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
 from unseen.training.metrics import METRICS
 
-NET = """
-import torch
-from pathlib import Path
-Path({marker!r}).open("a").write("built ")
-print("what it prints is no result")
-class Net(torch.nn.Sequential):
-    def __init__(self, length, height, width):
-        super().__init__(torch.nn.Flatten(), torch.nn.Linear(height * width, 1))
-"""
 QUADRANTS = {"seen_train", "seen_test", "unseen_train", "unseen_test"}
 MEASURES = {*METRICS, "seconds"}
 
@@ -145,7 +137,8 @@ def test_a_run_says_what_its_split_gives_away_and_warns(tmp_path: Path):
 
 def test_a_model_of_ones_own_runs_and_is_never_run_again_unasked(tmp_path: Path):
     marker = tmp_path / "marker"
-    (tmp_path / "my_net.py").write_text(NET.format(marker=str(marker)))
+    net = f"{LINEAR}print('no result')\nopen({str(marker)!r}, 'w').write('built')\n"
+    (tmp_path / "my_net.py").write_text(net)
     arguments = ("--model", "my_net.py:Net", "--folds", "1", *SMALL)
     document = run_json(*arguments, cwd=tmp_path)
     assert document["experiment"]["training"]["model"].endswith("my_net.py:Net")
@@ -155,7 +148,7 @@ def test_a_model_of_ones_own_runs_and_is_never_run_again_unasked(tmp_path: Path)
     assert "your own" in shown.stdout
     assert unseen("runs", cwd=tmp_path).returncode == 0
     assert not marker.exists()
-    (tmp_path / "my_net.py").write_text(NET.format(marker=str(marker)) + "# changed\n")
+    (tmp_path / "my_net.py").write_text(f"{net}# changed\n")
     assert run_json(*arguments, cwd=tmp_path)["run"] != document["run"]
 
 

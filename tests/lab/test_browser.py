@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from browsers import go_without
+from browsers import beyond_the_screen, go_without
 from complete_folds import complete_fold
 from lab_server import TINY, RunningLab, served_lab
 from made_up_runs import made_up_run, noisy
@@ -320,12 +320,7 @@ def test_the_page_stands_at_every_width(lab, open_lab, width):
     if page.locator("#start").is_visible():
         train(page)
     page.wait_for_selector("#verdict a")
-    beyond = page.evaluate(
-        "[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, dialog') && "
-        "!e.matches('.visually-hidden, .skip, .try-live') && "
-        "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
-    )
-    assert beyond == []
+    assert beyond_the_screen(page, "body *:not(.visually-hidden, .skip, .try-live)") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if folder := os.environ.get("LAB_SCREENSHOTS"):
         for scheme in ("light", "dark"):
