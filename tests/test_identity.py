@@ -38,16 +38,14 @@ PAIRS = {
     "a partial": "def net(*a, hidden): return hidden\npart = functools.partial(net, hidden=K)",
     "a global": "k = K\ndef part(d): return d.sum(1) * k",
     "a global list": "k = [1, K]\ndef part(d): return d * k",
-    "a global array": "k = np.arange(K)\ndef part(d): return k[d]",
     "a global array of objects": "k = np.array(['a', K], object)\ndef part(d): return k[d]",
     "a global tensor": "k = torch.arange(K)\ndef part(d): return k[d]",
     "a part of one tensor": "k = torch.arange(20.0)[K : K + 3]\ndef part(d): return k[d]",
     "a global dict of sets": "k = {'a': {2, K}}\ndef part(d): return k",
     "a global path": "from pathlib import Path\nk = Path('K')\ndef part(d): return k",
     "a method of a list": "k = [2, K].count\ndef part(d): return k(d)",
-    "a function that it calls": "def inner(d): return K * d\ndef part(d): return inner(d)",
-    "two calls away": "k = K\ndef inner(d): return k * d\ndef outer(d): return inner(d)\n"
-    "def part(d): return outer(d)",
+    "a global of a function that it calls": "k = K\ndef inner(d): return k * d\n"
+    "def part(d): return inner(d)",
     "a wrapper": "def by(f):\n @functools.wraps(f)\n def wrapped(d): return f(d) * K\n"
     " return wrapped\n@by\ndef part(d): return d",
     "what is wrapped": "def by(f):\n @functools.wraps(f)\n def wrapped(d): return f(d)\n"
@@ -67,8 +65,6 @@ PAIRS = {
     "a class within a function": "def part(*a):\n class Net(nn.Module):\n  hidden = K\n"
     " return Net()",
     "a base": "class Base(nn.Module):\n width = K\nclass part(Base): pass",
-    "a method of a base": "class Base(nn.Module):\n def made(self): return K\n"
-    "class part(Base): pass",
     "a method's default": "class part(nn.Module):\n def __init__(self, *a, hidden=K): pass",
     "a method's body": "class part(nn.Module):\n def __init__(self): self.layer = nn.Linear(K, 2)",
     "a property": "class part(nn.Module):\n @property\n def size(self): return K",
