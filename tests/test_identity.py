@@ -85,20 +85,17 @@ def test_a_global_that_changes_is_read_when_the_sum_is_asked_for():
     assert content_sha256(namespace["part"]) != before
 
 
-def test_a_value_of_a_users_module_counts(tmp_path: Path, monkeypatch):
-    (tmp_path / "my_settings.py").write_text("k = 1\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    namespace = cell("import my_settings\ndef part(d): return d * my_settings.k")
-    before = content_sha256(namespace["part"])
-    namespace["my_settings"].k = 5
-    assert content_sha256(namespace["part"]) != before
-    sys.modules.pop("my_settings")
-
-
-def test_a_module_that_is_imported_within_a_function_counts(tmp_path: Path, monkeypatch):
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import my_own\ndef part(d): return d * my_own.k",
+        "def part(d):\n import my_own\n return d * my_own.k",
+    ],
+)
+def test_a_value_of_a_users_module_counts(tmp_path: Path, monkeypatch, source):
     (tmp_path / "my_own.py").write_text("k = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    part = cell("def part(d):\n import my_own\n return d * my_own.k")["part"]
+    part = cell(source)["part"]
     before = content_sha256(part)
     sys.modules["my_own"].k = 5
     assert content_sha256(part) != before

@@ -272,11 +272,11 @@ def test_what_a_split_gives_away_is_said_and_marked(client):
 
 FRAME = {"epochs": 1, "seconds": 1.0, "seen": {}, "unseen": {}}
 DAMAGES = {
-    "experiment.json": [b"", b"{}", b"[" * 9_000, b"\xff", b'{"format": 99}'],
-    "folds/01/result.json": [b"", b"{}", b"null", b"\xff", b'{"format": 99}'],
-    "folds/01/predictions.npz": [b"", b"PK\x03\x04", b"\0" * 999],
-    "folds/01/model.safetensors": [b"", b"\xff" * 99],
-    "folds/01/so_far.safetensors": [b"", b"\xff" * 99],
+    "experiment.json": [b"[" * 9_000, b'{"format": 99}'],
+    "folds/01/result.json": [b"", b"null", b'{"format": 99}'],
+    "folds/01/predictions.npz": [b"PK\x03\x04"],
+    "folds/01/model.safetensors": [b"\xff" * 99],
+    "folds/01/so_far.safetensors": [b"\xff" * 99],
     "folds/01/progress.json": [b"{}", b'{"epochs_done": -1}'],
     "folds/01/measurements.jsonl": [
         json.dumps(FRAME | more).encode()
