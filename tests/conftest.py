@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +37,6 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 # Tests start hundreds of processes, which would compile the sources each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-ENVIRONMENT = dict(os.environ)
 
 SMALL = [
     *("--samples", "6", "--test-samples", "4", "--batch-size", "32", "--watched-samples", "20"),
@@ -77,16 +74,6 @@ def named_symbols_are_read_once() -> None:
 
     for name, read in SYMBOLS.items():
         SYMBOLS[name] = cache(read)
-
-
-@pytest.fixture(autouse=True)
-def environment_is_the_same_for_all() -> Iterator[None]:
-    """Libraries set variables when a test or a fixture imports them.
-
-    Commands that follow would start cold.
-    """
-    with mock.patch.dict(os.environ, ENVIRONMENT, clear=True):
-        yield
 
 
 @pytest.fixture
@@ -148,19 +135,15 @@ def without_added_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     parts.ADDED.clear()
 
 
+RULES = ("SYMMETRIC_SUM", "SUM", "SQUARED", "CURVED", "SWITCHED", "CURVED_FROM_MANY_STARTS")
+
+
 @pytest.fixture
 def short_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules that are looked for in a third of the steps: easy ones are found all the same."""
     from unseen.networks import rules
 
-    for name in (
-        "SYMMETRIC_SUM",
-        "SUM",
-        "SQUARED",
-        "CURVED",
-        "SWITCHED",
-        "CURVED_FROM_MANY_STARTS",
-    ):
+    for name in RULES:
         kind = getattr(rules, name)
         stages = tuple((at_once, steps // 3) for at_once, steps in kind.stages)
         monkeypatch.setattr(rules, name, replace(kind, stages=stages))
@@ -169,13 +152,13 @@ def short_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def warm_start() -> WarmStart:
-    return WarmStart(os.environ | {"COLUMNS": "100"})
+    return WarmStart()
 
 
 def unseen(*arguments: str | Path, cwd: Path, **options: object) -> subprocess.CompletedProcess:
     """The real command, in a process of its own."""
-    words, environment = [*map(str, arguments)], os.environ | {"COLUMNS": "100"}
-    if not options and warm_start().fits(environment):
+    words = [*map(str, arguments)]
+    if not options:
         return warm_start().run(words, cwd, seconds=240)
     return subprocess.run(
         [sys.executable, "-m", "unseen", *words],
@@ -183,7 +166,7 @@ def unseen(*arguments: str | Path, cwd: Path, **options: object) -> subprocess.C
         capture_output=True,
         text=True,
         timeout=240,
-        env=environment,
+        env=os.environ | {"COLUMNS": "100"},
         check=False,
         **options,
     )

@@ -5,7 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from conftest import write_symbols
+from conftest import RULES, write_symbols
 
 from unseen.errors import UnseenError
 from unseen.networks import rules
@@ -70,7 +70,7 @@ def met(choice, left):
 @pytest.fixture(autouse=True)
 def brief_rules(monkeypatch):
     """Rules that are hardly looked for: so few samples have none to find."""
-    for kind in ("SUM", "SQUARED", "CURVED", "CURVED_FROM_MANY_STARTS", "SWITCHED"):
+    for kind in RULES:
         monkeypatch.setattr(rules, kind, replace(getattr(rules, kind), stages=BRIEF))
     monkeypatch.setattr(rules, "REFITTED", (20, 20))
 

@@ -1,4 +1,4 @@
-"""Errors name settings as Python does, and on the command line as options."""
+"""Errors come whole out of workers, and only views name options."""
 
 import ast
 import pickle
@@ -6,21 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tables_of_combinations import table
 
 import unseen
-from unseen.cli import command
 from unseen.errors import SettingError
 from unseen.files import DamagedFileError
-from unseen.problem.splits import split_folds
 from unseen.runs.engine import WorkerDiedError
 from unseen.runs.records import OtherVersionError
-
-
-def test_a_fault_of_a_setting_names_it_as_python_does():
-    with pytest.raises(SettingError) as caught:
-        split_folds("random", table(), 0, 91)
-    assert str(caught.value) == "unseen=91 must be from 1 to 90 of 100 combinations"
 
 
 @pytest.mark.parametrize(
@@ -37,13 +28,6 @@ def test_every_error_comes_whole_out_of_a_worker(error):
     here = pickle.loads(pickle.dumps(error))
     assert type(here) is type(error)
     assert (str(here), vars(here)) == (str(error), vars(error))
-
-
-def test_the_command_line_names_it_as_it_was_typed(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert command(["run", "fast", "--unseen", "91"]) == 2
-    text = capsys.readouterr().err
-    assert text == "unseen: --unseen 91 must be from 1 to 90 of 100 combinations\n"
 
 
 def test_nothing_below_the_views_names_an_option():

@@ -92,9 +92,8 @@ def public_lines() -> list[str]:
         if inspect.isclass(thing):
             own = {**vars(thing)} if thing.__module__.startswith("unseen") else {}
             for each, value in sorted(own.items()):
-                if each == "__init__" or (not each.startswith("_") and callable(value)):
-                    if each.startswith(("model_", "_")) and each != "__init__":
-                        continue
+                is_public = callable(value) and not each.startswith(("_", "model_"))
+                if is_public or each == "__init__":
                     lines.append(f"{name}.{each}{parameters(value)}")
     return lines
 

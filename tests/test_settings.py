@@ -61,18 +61,14 @@ def test_every_setting_is_an_option_has_help_and_is_repeated(name, run_help):
     assert typed(command) == experiment
 
 
-def test_all_settings_at_once_are_repeated():
-    experiment = fast().vary(**OTHERS)
+@pytest.mark.parametrize(
+    "settings",
+    [OTHERS, {"split": [(8, 3), (0, 0)]}, {"split": [(3, "+", 4)], "operation": "shown:+,-"}],
+    ids=["all", "a list", "a list with signs"],
+)
+def test_settings_are_repeated_together_and_lists_without_their_file(settings):
+    experiment = fast().vary(**settings)
     assert typed(command_of(experiment)) == experiment
-
-
-def test_a_list_of_combinations_is_repeated_without_its_file():
-    for settings in (
-        {"split": [(8, 3), (0, 0)]},
-        {"split": [(3, "+", 4)], "operation": "shown:+,-"},
-    ):
-        experiment = fast().vary(**settings)
-        assert typed(command_of(experiment)) == experiment
 
 
 def test_help_is_short_and_shows_real_defaults_and_examples(run_help):

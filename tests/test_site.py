@@ -2,6 +2,7 @@ import logging
 from pathlib import Path
 
 import pytest
+from browsers import open_page
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
@@ -18,22 +19,16 @@ def site(tmp_path_factory) -> Path:
 
 
 def test_every_page_stands_by_itself_in_a_browser(site, browser):
-    asked: list[str] = []
-    faults: list[str] = []
-    page = browser.new_page(viewport={"width": 390, "height": 800})
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: faults.append(str(error)))
     pages = [each for each in sorted(site.glob("*.html")) if each.name not in ELSEWHERE]
     assert {"index.html", "commands.html", "lab.html", "architecture.html"} <= {
         each.name for each in pages
     }
     for each in pages:
-        page.goto(each.as_uri())
+        page, said, asked = open_page(browser, each, viewport={"width": 390, "height": 800})
         assert page.locator("h1").count() == 1, each.name
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, each.name
-    page.close()
-    assert faults == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+        assert said == asked == [], each.name
+        page.close()
 
 
 def test_every_command_is_in_the_reference(site):

@@ -67,12 +67,9 @@ def test_a_fold_that_has_lost_a_file_is_named_without_hashing_the_others(
     assert "--folds 2" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_not_there_is_no_trouble(tmp_path, capsys):
+def test_a_folder_that_is_not_there_is_no_trouble_but_a_file_in_its_place_is(tmp_path, capsys):
     assert command(["doctor", "--runs-dir", str(tmp_path / "none" / "yet")]) == 0
     assert "0 in " in capsys.readouterr().out
-
-
-def test_a_file_in_the_place_of_the_folder_is_trouble(tmp_path, capsys):
     (tmp_path / "runs").touch()
     assert command(["doctor", "--runs-dir", str(tmp_path / "runs")]) == 1
     assert "runs is no folder" in capsys.readouterr().out

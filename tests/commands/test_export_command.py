@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import write_symbols
+from own_networks import LINEAR
 from PIL import Image
 
 import unseen
@@ -200,13 +201,7 @@ def test_signs_have_names_in_the_data(tmp_path):
     assert row["digits"] == ["0", "+", "0"]
 
 
-NETWORK = """
-from torch import nn
-
-class Net(nn.Sequential):
-    def __init__(self, length, height, width):
-        super().__init__(nn.Flatten(), nn.Linear(height * width, 1))
-
+FAILING = """
 class Failing(Net):
     def forward(self, x):
         open(__file__ + ".not-there")
@@ -232,7 +227,7 @@ def test_no_export_says_where_its_files_were_or_who_made_it(tmp_path, monkeypatc
     for name, value in (("HOME", str(home)), ("USER", "secret"), ("LOGNAME", "secret")):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("socket.gethostname", lambda: "host-of-secret")
-    Path("net.py").write_text(NETWORK)
+    Path("net.py").write_text(LINEAR + FAILING)
     Path("study.toml").write_text(STUDY)
     runs = ["--runs-dir", str(home / "runs-secret")]
     assert (

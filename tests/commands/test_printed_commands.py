@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import write_symbols
 from made_up_runs import made_up_run, noisy
+from own_networks import LINEAR
 
 import unseen
 from unseen.cli import COMMANDS, app, command
@@ -19,12 +20,6 @@ from unseen.report.verdict_text import verdict_text
 from unseen.runs.presets import fast
 
 SOURCE = Path(unseen.__file__).parent
-NETWORK = """
-import torch
-class Net(torch.nn.Sequential):
-    def __init__(self, length, height, width):
-        super().__init__(torch.nn.Flatten(), torch.nn.Linear(height * width, 1))
-"""
 FEW = {"samples": 2, "test_samples": 3, "watched_samples": 0}
 
 
@@ -33,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to be in, with symbols, a network and an awkward name."""
     place = tmp_path / "it's [b]here"
     write_symbols(place / "my digits")
-    (place / "net.py").write_text(NETWORK)
+    (place / "net.py").write_text(LINEAR)
     monkeypatch.chdir(place)
     before = signal.getsignal(signal.SIGTERM)
     yield place

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from browsers import go_without
+from browsers import beyond_the_screen, go_without
 from complete_folds import complete_fold
 from lab_server import TINY, RunningLab, served_lab
 from made_up_runs import made_up_run, noisy
@@ -234,37 +234,6 @@ def test_a_network_that_answers_nan_says_so_wherever_it_is_asked(lab, open_lab):
     page.wait_for_selector("#cell-body:has-text('NaN in all')")
 
 
-def finger(page, *points: tuple[float, float]) -> None:
-    """Draw with a finger, down at the first point and up at the last."""
-    session = page.context.new_cdp_session(page)
-    for kind, some in (
-        ("touchStart", points[:1]),
-        *(("touchMove", [each]) for each in points[1:]),
-        ("touchEnd", []),
-    ):
-        touches = [{"x": x, "y": y} for x, y in some]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
-
-
-def test_a_finger_draws_and_the_page_does_not_scroll(lab, open_lab):
-    trained_run(lab, split=[(1, 1)], seed=21)
-    page = open_lab(lab, WIDTHS["phone"], **SETUP, seed=21, split="1.1")
-    page.wait_for_selector("#verdict a")  # which moves what is below
-    pads = page.locator(".try-pad")
-    pads.first.scroll_into_view_if_needed()
-    before = page.evaluate("scrollY")
-    assert before > 0
-    for pad in pads.all():
-        box = pad.bounding_box()
-        middle, top = box["x"] + box["width"] / 2, box["y"]
-        finger(page, *((middle, top + box["height"] * share / 10) for share in range(2, 9)))
-    page.wait_for_selector(".try-rounded")
-    assert page.evaluate("scrollY") == before
-    for which in range(2):
-        page.locator(".try-claim select").nth(which).select_option("1")
-    page.wait_for_selector(".try-verdict:has-text('(1, 1) was never seen in training')")
-
-
 def draw(page) -> None:
     """A 1 into each square."""
     for pad in page.locator(".try-pad").all():
@@ -351,12 +320,7 @@ def test_the_page_stands_at_every_width(lab, open_lab, width):
     if page.locator("#start").is_visible():
         train(page)
     page.wait_for_selector("#verdict a")
-    beyond = page.evaluate(
-        "[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, dialog') && "
-        "!e.matches('.visually-hidden, .skip, .try-live') && "
-        "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))"
-    )
-    assert beyond == []
+    assert beyond_the_screen(page, "body *:not(.visually-hidden, .skip, .try-live)") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if folder := os.environ.get("LAB_SCREENSHOTS"):
         for scheme in ("light", "dark"):

@@ -50,7 +50,6 @@ def test_a_class_in_a_file_is_a_network_and_naming_it_runs_nothing(tmp_path):
     [
         ("x = ", "cannot be loaded: SyntaxError"),
         ("import nowhere_to_be_found", "cannot be loaded: ModuleNotFoundError"),
-        ("x = 1", "has no class Net"),
         ("Net = 3", "has no class Net"),
         ("class Net: pass", "cannot be built with length=2, height=28, width=56: TypeError"),
         ("def Net(*sizes): return 3", "makes a int, not a torch.nn.Module"),
@@ -60,7 +59,6 @@ def test_a_class_in_a_file_is_a_network_and_naming_it_runs_nothing(tmp_path):
         (GOOD.replace("return ", "return 0,") , "it gave tuple"),
         (GOOD.replace("self.read(pictures", "torch.sum(pictures").replace("(1))", "(1), 1)"),
          "nothing to train"),
-        ("raise SystemExit", "cannot be loaded: SystemExit"),
         ("class Stop(BaseException): pass\nraise Stop('now')", "cannot be loaded: Stop: now"),
         (GOOD.replace("flatten(1))", "flatten(1))[: 3 if len(pictures) < 9 else 1]"),
          "cannot be trained on 64 pictures: ValueError: 64 pictures got 1 answers"),
@@ -109,8 +107,6 @@ def test_a_file_without_a_class_asks_for_one(tmp_path):
     for named in (path, f"{path}:", f"{path}:not one"):
         with pytest.raises(UnseenError, match=f"no class; say it as {path}:Class"):
             Training(model=named)
-    with pytest.raises(UnseenError, match="has no class Net"):
-        find_network(f"{path}:Net").build(2, 28, 56)
     for elsewhere in (str(tmp_path), f"{path}x", "x" * 300):
         with pytest.raises(UnseenError, match="there is no such file"):
             Training(model=elsewhere)

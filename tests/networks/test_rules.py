@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from conftest import RULES
 from torch import Tensor
 
 from unseen.networks import rules
@@ -191,7 +192,7 @@ def test_of_rules_that_explain_the_same_one_that_stays_within_the_seen_answers_i
 def test_a_table_of_a_training_that_diverged_has_some_rule(
     shape: tuple[int, ...], value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("SUM", "SQUARED", "CURVED", "SWITCHED", "CURVED_FROM_MANY_STARTS"):
+    for name in RULES:
         monkeypatch.setattr(rules, name, rules.Kind(stages=((2, 1),)))
     for search in (rules.SYMMETRIC_SUMS, rules.LONG, rules.REFIT):
         found = find_rule(torch.full(shape, torch.nan), torch.full(shape, value), search)

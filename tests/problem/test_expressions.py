@@ -95,22 +95,6 @@ def test_a_fault_names_the_first_combination_that_shows_it(text, message):
     assert str(refused.value) == message
 
 
-def test_the_largest_intermediate_value_is_two_to_the_63():
-    most = "16777216*16777216*32768"
-    assert answers_of(f"{most} // 16777216 // 32768", 0) == 2**24
-    assert answers_of(f"-{most} // 16777216 // 32768", 0) == -(2**24)
-    assert answers_of(f"abs(-{most}) % 10", 0) == 8
-    for beyond in (f"{most} + 1", f"-{most} - 1", f"-({most} + 1)"):
-        with pytest.raises(UnseenError, match=r"9223372036854775809, beyond ± 2\^63"):
-            answers_of(f"({beyond}) % 10", 0)
-
-
-@pytest.mark.parametrize("text", ["a*b + c", "max(a, b, c) - f % 7", "(a + b) / 1", "a**2 + b**2"])
-def test_a_million_combinations_are_answered(text):
-    digits = np.indices((10,) * 6).reshape(6, -1).T
-    assert len(parse_expression(text, 6).answers(digits)) == 1_000_000
-
-
 class Exact:
     """Python's own fractions, refusing what is beyond the limit: what answers are checked by."""
 
@@ -175,6 +159,9 @@ expressions = st.one_of(shallow, deep).filter(lambda text: len(text.replace(" ",
 @example("16777216*16777216*32767 + a", (0, 1))
 @example("16777216*16777216*16383*2 - 1 - a", (0, 1))
 @example("(a*16777216*16777216*16384 + a*16777216*16777216*16384 - 1) % 10", (1,))
+@example("abs(-16777216*16777216*32768) % 10 + a", (1,))  # 2**63, the largest that may be
+@example("(16777216*16777216*32768 + a) % 10", (1,))
+@example("(-16777216*16777216*32768 - a) % 10", (1,))
 @example("-a // 2 + -a % 2 + a // -2 + a % -2", (1, 3, 9))
 @example("-a**2 + (-a)**2 - -a*-b", (1, 3, 9))
 def test_answers_and_refusals_are_those_of_pythons_arithmetic(text, values):

@@ -25,7 +25,7 @@ THREE_WAYS = r"folder of its four IDX files.*dataset-fashion-mnist.*network"
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path, monkeypatch) -> Path:
     """A folder of small files that pass for Fashion-MNIST here."""
     raw = write_symbols(tmp_path / "raw")
     sums = {name: hashlib.sha256((raw / name).read_bytes()).hexdigest() for name in IDX_FILES}
@@ -38,7 +38,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def asked(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def asked(files: Path, monkeypatch) -> Iterator[list[str]]:
     """A server of these files; the paths that were asked for."""
     paths: list[str] = []
 
@@ -58,7 +58,7 @@ def asked(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch) -> Path:
     """A machine without Fashion-MNIST, whose cache is the test's own."""
     cache = tmp_path / "cache/fashion-mnist"
     monkeypatch.setattr(fashion, "DEBIAN_FOLDER", tmp_path / "debian")
@@ -135,7 +135,7 @@ class Endless(Answer):
     ],
 )  # fmt: skip
 def test_a_download_that_fails_is_told_and_nothing_kept(
-    files: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable, reason: str
+    files: Path, cache: Path, monkeypatch, answer: Callable, reason: str
 ):
     def urlopen(address: str, timeout: float) -> io.BytesIO:
         made = Answer((files / FIRST).read_bytes()) if address.endswith(FIRST) else answer()
@@ -200,7 +200,7 @@ def test_debians_folder_comes_first_and_a_damaged_file_is_never_used(
     not Path("/usr/share/datasets/fashion-mnist").is_dir(),
     reason="Debian's package dataset-fashion-mnist is not installed",
 )
-def test_debians_package_has_the_published_files(monkeypatch: pytest.MonkeyPatch):
+def test_debians_package_has_the_published_files(monkeypatch):
     monkeypatch.setattr(fashion, "DEBIAN_FOLDER", Path("/usr/share/datasets/fashion-mnist"))
     bank = fashion_mnist()
     assert bank.sha256 == combined_sha256(fashion.FASHION_SHA256.values())

@@ -3,19 +3,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tables_of_combinations import used_combinations
+from tables_of_combinations import table, used_combinations
 
-from unseen.problem.operations import OPERATIONS
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Combinations, draw_samples, render_pictures, side_by_side
-from unseen.problem.splits import all_combinations
+from unseen.problem.samples import draw_samples, render_pictures, side_by_side
 from unseen.problem.symbol_bank import SymbolImages
 from unseen.problem.symbols import load_symbols
-
-
-def table(values, length):
-    digits = all_combinations([values] * length)
-    return Combinations(digits, OPERATIONS["add"](digits))
 
 
 @st.composite
@@ -62,18 +55,6 @@ def test_pictures_are_the_images_side_by_side():
     for picture, (left, right) in zip(pictures, samples.images[[0, 3]], strict=True):
         assert np.array_equal(picture[:, :28], bank.train.images[left])
         assert np.array_equal(picture[:, 28:], bank.train.images[right])
-
-
-def test_answers_are_signed():
-    assert OPERATIONS["add"](np.asarray([[200, 100]])).tolist() == [300]
-    samples = draw_samples(
-        table((0, 1), 2),
-        np.arange(4),
-        SymbolImages(np.zeros((2, 1, 1), np.uint8), np.asarray([0, 1], np.uint8), np.arange(2)),
-        1,
-        np.random.default_rng(0),
-    )
-    assert np.issubdtype(samples.answers.dtype, np.signedinteger)
 
 
 def test_streams_depend_on_seed_fold_and_purpose_alone():

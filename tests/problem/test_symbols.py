@@ -1,8 +1,5 @@
 import gzip
 import hashlib
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +8,6 @@ from conftest import write_idx, write_symbols
 
 from unseen.errors import UnseenError
 from unseen.problem.symbol_bank import (
-    IDX_FILES,
     development_bank,
     from_folder,
     published_bank,
@@ -58,17 +54,6 @@ def test_damaged_files_of_the_package_are_never_used(tmp_path: Path, damage: str
         labels.unlink()
     with pytest.raises(UnseenError, match=f"{tmp_path}.*; install unseen again"):
         published_bank(tmp_path, BANK_SHA256["printed"], "install unseen again")
-
-
-def test_the_built_wheel_carries_the_symbols(tmp_path: Path):
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w"]
-    subprocess.run([*command, tmp_path, root], check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("unseen-*.whl")
-    names = {*zipfile.ZipFile(wheel).namelist()}
-    for folder in ("mnist", "dominoes", "printed", "signs"):
-        assert {f"unseen/problem/{folder}/{name}.gz" for name in IDX_FILES} <= names
-    assert "unseen/problem/mnist/NOTICE.md" in names
 
 
 def test_a_folder_works_raw_and_compressed(tmp_path: Path):

@@ -1,6 +1,5 @@
 """A real scheduler and two real workers, as processes on loopback."""
 
-import os
 import re
 import socket
 import time
@@ -49,7 +48,7 @@ def wait_until(holds, seconds=120):
 def warm_dask() -> WarmStart:
     """Starts schedulers, workers and clients: some twenty of them, and each has a lot to import."""
     commands = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker")
-    return WarmStart(os.environ | {"COLUMNS": "100"}, ("unseen.commands.sweep", *commands))
+    return WarmStart(("unseen.commands.sweep", *commands))
 
 
 class Cluster:

@@ -32,3 +32,27 @@ def chromium() -> Iterator[Any]:
         )
         yield opened
         opened.close()
+
+
+def open_page(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str], list[str]]:
+    """The page, what it says to the console, and what it asks of others."""
+    page = browser.new_page(**options)
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on(
+        "request",
+        lambda each: each.url.startswith(("file:", "data:")) or asked.append(each.url),
+    )
+    page.goto(path.as_uri())
+    return page, said, asked
+
+
+def beyond_the_screen(page: Any, among: str) -> list[str]:
+    """The elements of a kind that reach further to the right than the screen."""
+    return page.evaluate(
+        "kind => [...document.querySelectorAll(kind)].filter(e => !e.closest('svg, dialog') && "
+        "e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 80))",
+        among,
+    )

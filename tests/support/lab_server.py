@@ -137,9 +137,7 @@ def served_lab(runs: Path, host: str = "127.0.0.1", token: str | None = None) ->
 def running_lab(here: Path, *options: str | Path) -> Iterator[RunningLab]:
     """A lab with its runs in a folder; ended as by Ctrl-C."""
     program = Path(sys.executable).with_name("unseen")
-    command = [str(program), "lab", "--no-open", *map(str, options)]
-    if "--port" not in command:
-        command += ["--port", "0"]
+    command = [str(program), "lab", "--no-open", "--port", "0", *map(str, options)]
     process = subprocess.Popen(
         command, cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     )

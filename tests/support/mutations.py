@@ -5,7 +5,6 @@ import json
 import os
 import random
 import shutil
-import socket
 import struct
 import zipfile
 from copy import deepcopy
@@ -57,68 +56,41 @@ def cut(path: Path, rng: random.Random) -> None:
     path.write_bytes(content[: rng.randrange(len(content) + 1)])
 
 
-def scramble(path: Path, rng: random.Random) -> None:
-    path.write_bytes(rng.randbytes(rng.choice((0, 1, 10, 5000))))
-
-
-def write_odd_json(path: Path, rng: random.Random) -> None:
-    path.write_text(json.dumps(rng.choice(ODD)))
-
-
-def nest(path: Path, rng: random.Random) -> None:
-    path.write_text(rng.choice("[{") * rng.choice((10, 100_000)))
-
-
-def lengthen(path: Path, rng: random.Random) -> None:
-    path.write_bytes(path.read_bytes() * rng.choice((2, 5)) + rng.randbytes(7))
+def replace(path: Path, rng: random.Random) -> None:
+    """Noise, odd JSON, many brackets, what it had and more, or what another file has."""
+    whole = path.read_bytes()
+    others = [other for other in path.parents[1].rglob("*") if other.is_file()]
+    path.write_bytes(
+        rng.choice(
+            [
+                *(b"", rng.randbytes(5000), b"[" * 100_000, 2 * whole + rng.randbytes(7)),
+                *(json.dumps(rng.choice(ODD)).encode(), rng.choice(others).read_bytes()),
+            ]
+        )
+    )
 
 
 def swell(path: Path, rng: random.Random) -> None:
     os.truncate(path, rng.choice((70_000_000, 3_000_000_000, 10**12)))
 
 
-def delete(path: Path, rng: random.Random) -> None:
+def make_another_thing_of(path: Path, rng: random.Random) -> None:
+    """Nothing, a folder, a pipe, or a link to what is no file."""
     path.unlink()
-
-
-def make_folder_of(path: Path, rng: random.Random) -> None:
-    path.unlink()
-    path.mkdir()
-    if rng.random() < 0.5:
-        (path / "inside").write_text("x")
-
-
-def make_pipe_of(path: Path, rng: random.Random) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def make_link_of(path: Path, rng: random.Random) -> None:
-    pipe = path.with_name("a pipe")
+    pipe = path.with_name(f"a pipe beside {path.name}")
     os.mkfifo(pipe)
-    target = rng.choice(("/dev/zero", "/dev/null", "/dev/urandom", "/", "nowhere", path, pipe))
-    path.unlink()
-    path.symlink_to(target)
+    targets = ("/dev/zero", "/dev/null", "/dev/urandom", "/", "nowhere", path, pipe)
+    things = {
+        "nothing": lambda: None,
+        "folder": path.mkdir,
+        "full folder": lambda: (path / "inside").mkdir(parents=True),
+        "pipe": lambda: pipe.rename(path),
+        "link": lambda: path.symlink_to(rng.choice(targets)),
+    }
+    things[rng.choice([*things])]()
 
 
-def make_socket_of(path: Path, rng: random.Random) -> None:
-    path.unlink()
-    here = Path.cwd()
-    os.chdir(path.parent)  # the names of sockets are short
-    with socket.socket(socket.AF_UNIX) as end:
-        end.bind(path.name)
-    os.chdir(here)
-
-
-def swap(path: Path, rng: random.Random) -> None:
-    others = [other for other in path.parents[1].rglob("*") if other.is_file() and other != path]
-    path.write_bytes(rng.choice(others).read_bytes() if others else b"")
-
-
-TO_FILES = [
-    *(flip, flip, cut, cut, scramble, write_odd_json, nest, lengthen, swell, delete),
-    *(make_folder_of, make_pipe_of, make_link_of, make_socket_of, swap, swap),
-]
+TO_FILES = [flip, cut, replace, replace, swell, make_another_thing_of, make_another_thing_of]
 
 
 # what is done to JSON
@@ -257,15 +229,10 @@ def change_folds(run: Path, rng: random.Random) -> None:
 def change_layout(run: Path, rng: random.Random) -> None:
     """Folders that are files, links or pipes, and files where there should be none."""
     path = run / rng.choice(("folds", "folds/01", "shared"))
-    if path.exists():
-        shutil.rmtree(path)
-    kind = rng.choice(("file", "pipe", "link", "loop", "nothing"))
-    if kind == "file":
-        path.write_text("x")
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind in ("link", "loop"):
-        path.symlink_to("/dev/zero" if kind == "link" else path)
+    shutil.rmtree(path, ignore_errors=True)
+    path.write_text("x")
+    if rng.random() < 0.8:
+        make_another_thing_of(path, rng)
 
 
 def change_file(run: Path, rng: random.Random) -> None:

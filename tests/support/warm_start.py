@@ -25,7 +25,6 @@ from unittest import mock
 IMPORTED = ["cli", "commands.run", "commands.show", "commands.report", "commands.compare"]
 IMPORTED += ["commands.runs", "runs.worker", "training.loop", "analysis.layers"]
 IMPORTED += ["report.report", "report.progress", "report.leakage_text"]
-NOT_COMPARED = {"PYTEST_CURRENT_TEST"}  # of the environment
 
 
 class WarmProcess:
@@ -77,18 +76,16 @@ class WarmProcess:
 
 
 class WarmStart:
-    """Starts commands by forking; to be used for one environment only."""
+    """Starts commands by forking."""
 
-    def __init__(self, environment: dict[str, str], modules: tuple[str, ...] = ()) -> None:
+    def __init__(self, modules: tuple[str, ...] = ()) -> None:
         """`modules` are imported, too."""
-        self.environment = environment
         # messages, not a stream: one is one command
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, __file__, str(theirs.fileno()), *modules],
                 pass_fds=[theirs.fileno()],
-                env=environment,
                 cwd="/",
             )
         atexit.register(self.close)
@@ -97,38 +94,31 @@ class WarmStart:
         self.ours.close()  # at which it ends
         self.process.wait()
 
-    def fits(self, environment: dict[str, str]) -> bool:
-        changed = self.environment.items() ^ environment.items()
-        return {name for name, _ in changed} <= NOT_COMPARED
-
     def start(
         self,
         arguments: list[str],
         cwd: Path,
         module: str = "unseen",
         *,
-        is_alone: bool = True,
         out: IO[bytes] | None = None,
         err: IO[bytes] | None = None,
     ) -> WarmProcess:
         """Start `python -m module`, in a session of its own.
 
-        One that is alone has a fork server of its own, as a command has that was started cold. What
-        it writes goes to `out` and `err`, or is kept for `communicate`.
+        What it writes goes to `out` and `err`, or is kept for `communicate`.
         """
         out, err = out or tempfile.TemporaryFile(), err or tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            asked = json.dumps([module, arguments, str(cwd), is_alone]).encode()
+            environment = {**os.environ, "COLUMNS": "100"}
+            asked = json.dumps([module, arguments, str(cwd), environment]).encode()
             streams = [out.fileno(), err.fileno(), theirs.fileno()]
             socket.send_fds(self.ours, [asked], streams)
         return WarmProcess(ours, out, err)
 
     def run(self, arguments: list[str], cwd: Path, seconds: float) -> subprocess.CompletedProcess:
         """Run one command line to its end."""
-        # what a custom network prints or breaks is seen in workers of the command's own
-        is_alone = any(".py" in each for each in arguments)
-        with self.start(arguments, cwd, is_alone=is_alone) as process:
+        with self.start(arguments, cwd) as process:
             try:
                 said = process.communicate(seconds)
             except subprocess.TimeoutExpired:
@@ -139,14 +129,13 @@ class WarmStart:
 
 def fork_for_each(theirs: socket.socket, modules: list[str]) -> str:
     """Import all, then fork for each command line; returns its module in the forked process."""
-    from multiprocessing import forkserver, process
+    from multiprocessing import process
 
     from unseen.problem.symbols import load_symbols
 
     for module in [*(f"unseen.{each}" for each in IMPORTED), *modules]:
         import_module(module)
     load_symbols("mnist")
-    start_fork_server()
     gc.freeze()  # looking for garbage would copy all that forked processes share
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # so that those who wait are not waited for
     while True:
@@ -174,18 +163,14 @@ def fork_for_each(theirs: socket.socket, modules: list[str]) -> str:
     # anew: a stream remembers whether what it was opened for can be rewound
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
-    module, arguments, cwd, is_alone = json.loads(asked)
+    module, arguments, cwd, environment = json.loads(asked)
+    os.environ.clear()
+    os.environ.update(environment)
     os.chdir(cwd)
     sys.argv = [module, *arguments]
     process.ORIGINAL_DIR = cwd
-    server = forkserver._forkserver
-    server._forkserver_pid = None  # not ours to wait for or to kill
-    if is_alone:
-        os.close(server._forkserver_alive_fd)
-        server._forkserver_address = server._forkserver_alive_fd = None
+    if module != "unseen" or arguments[:1] in (["run"], ["sweep"]):  # others have no workers
         start_fork_server()
-    else:
-        server.ensure_running = forkserver.ensure_running = lambda: None
     return module
 
 

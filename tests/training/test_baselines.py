@@ -114,12 +114,6 @@ def test_large_pictures_are_measured_in_whole_numbers():
     assert np.array_equal(NearestSample(seen)(asked), plain_nearest(seen, asked))
 
 
-def test_a_memory_knows_what_it_has_seen():
-    problem, bank = table(), load_symbols("mnist")
-    seen = drawn(problem, bank.train, 2)
-    assert np.array_equal(fit("nearest", seen, problem)[0](seen), seen.answers)
-
-
 @pytest.mark.parametrize("operation", ["multiply", "shown:+,-,*"])
 def test_the_oracle_reads_and_then_computes(monkeypatch, operation):
     monkeypatch.setattr(oracle_module, "EPOCHS", 1)

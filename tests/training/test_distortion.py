@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
+from tables_of_combinations import table
 
-from unseen.problem.samples import Combinations, draw_samples, render_pictures
-from unseen.problem.splits import all_combinations
+from unseen.problem.samples import draw_samples, render_pictures
 from unseen.problem.symbols import load_symbols
 from unseen.training.distortion import distort
 from unseen.training.evaluation import to_input
@@ -35,14 +35,7 @@ def test_distortion_is_small_and_grows_with_its_strength():
 
 def test_every_symbol_of_a_picture_is_distorted_by_itself():
     bank = load_symbols("mnist")
-    table = all_combinations([bank.values] * 2)
-    samples = draw_samples(
-        Combinations(table, table.sum(axis=1)),
-        np.arange(9),
-        bank.train,
-        1,
-        np.random.default_rng(0),
-    )
+    samples = draw_samples(table(), np.arange(9), bank.train, 1, np.random.default_rng(0))
     samples.images[:, 1] = samples.images[:, 0]
     rows = np.arange(9, dtype=np.int32)
     plain = training_pictures(samples, rows, 0.0, CPU)

@@ -3,12 +3,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from tables_of_combinations import table
 
 from unseen.errors import UnseenError
 from unseen.networks.modules import RescaledOutput
 from unseen.problem.randomness import Streams
-from unseen.problem.samples import Combinations, draw_samples, render_pictures
-from unseen.problem.splits import all_combinations
+from unseen.problem.samples import draw_samples, render_pictures
 from unseen.problem.symbols import load_symbols
 from unseen.training import loop
 from unseen.training.evaluation import (
@@ -34,10 +34,8 @@ def settings(**changes):
 
 def some_samples(per_combination=2):
     bank = load_symbols("mnist")
-    digits = all_combinations([bank.values] * 2)
     rng = np.random.default_rng(0)
-    table = Combinations(digits, digits.sum(axis=1))
-    return draw_samples(table, np.arange(100), bank.train, per_combination, rng)
+    return draw_samples(table(), np.arange(100), bank.train, per_combination, rng)
 
 
 def trained(training, samples, streams=STREAMS, *, saved=None, each_epoch=lambda state: None):
