@@ -15,7 +15,7 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples
 from unseen.problem.task import fold_samples, make_task
 from unseen.runs import fold
-from unseen.runs.engine import keep_freed_memory
+from unseen.runs.local_workers import keep_freed_memory
 from unseen.runs.presets import fast, paper
 from unseen.training.evaluation import predict
 from unseen.training.loop import TrainingState, start_training, train

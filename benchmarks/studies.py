@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from unseen.runs.engine import Engine, LocalProcesses
+from unseen.runs.local_workers import LocalWorkers, Workers
 from unseen.studies.results import TidyFile
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, plan_study, sweep
@@ -61,16 +61,16 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
     )
 
 
-def warm_up(engine: Engine) -> None:
+def warm_up(engine: Workers) -> None:
     """Have every worker load torch and unpack symbols, which it does once."""
     for begun in [engine.submit(int) for _ in range(2 * engine.slots)]:
         begun.result()
 
 
-def engine_of(name: str, runs: Path, jobs: int) -> Engine:
+def engine_of(name: str, runs: Path, jobs: int) -> Workers:
     if name == "local":
-        return LocalProcesses(jobs, "mnist")
-    from unseen.runs.dask_engine import DaskWorkers
+        return LocalWorkers(jobs, "mnist")
+    from unseen.runs.dask_workers import DaskWorkers
 
     return DaskWorkers(runs, jobs=jobs)
 

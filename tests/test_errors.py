@@ -13,7 +13,7 @@ from unseen.cli import command
 from unseen.errors import SettingError
 from unseen.files import DamagedFileError
 from unseen.problem.splits import split_folds
-from unseen.runs.engine import WorkerDiedError
+from unseen.runs.local_workers import WorkerDiedError
 from unseen.runs.records import OtherVersionError
 
 

@@ -16,7 +16,7 @@ from warm_start import WarmProcess, WarmStart
 
 from unseen.cli import command
 from unseen.errors import UnseenError
-from unseen.runs.dask_engine import DaskWorkers, in_own_process, versions_here
+from unseen.runs.dask_workers import DaskWorkers, in_own_process, versions_here
 from unseen.runs.queue import FoldQueue
 from unseen.runs.worker import work_on_fold
 from unseen.studies.study import read_study
@@ -131,7 +131,7 @@ def test_a_cluster_on_this_machine_listens_to_no_other(tmp_path: Path):
 
 @pytest.mark.parametrize("listens", [True, False])
 def test_an_address_without_a_scheduler_is_given_up(tmp_path: Path, monkeypatch, listens):
-    monkeypatch.setattr("unseen.runs.dask_engine.FIRST_CONNECTION_SECONDS", 0.5)
+    monkeypatch.setattr("unseen.runs.dask_workers.FIRST_CONNECTION_SECONDS", 0.5)
     began = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = "tcp://{}:{}".format(*server.getsockname())
@@ -211,7 +211,7 @@ def test_a_fold_of_a_network_that_a_worker_has_not_fails_alone(tmp_path, cluster
 def test_workers_with_other_versions_are_refused_with_both_named(tmp_path, cluster, monkeypatch):
     ours = versions_here()
     other = {**ours, "torch": "2.6.0"}
-    monkeypatch.setattr("unseen.runs.dask_engine.versions_here", lambda: other)
+    monkeypatch.setattr("unseen.runs.dask_workers.versions_here", lambda: other)
     said = rf"a Dask worker has .*torch {re.escape(ours['torch'])},.* this machine .*torch 2\.6\.0"
     with pytest.raises(UnseenError, match=said):
         DaskWorkers(tmp_path, cluster.address)

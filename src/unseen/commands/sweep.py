@@ -17,7 +17,7 @@ from unseen.errors import SettingError, UnseenError
 from unseen.report.study_progress import StudyDisplay, format_duration, plan_table
 from unseen.report.tensorboard import TensorBoardCurves
 from unseen.report.words import format_count
-from unseen.runs.engine import Engine, LocalProcesses, available_cores
+from unseen.runs.local_workers import LocalWorkers, Workers, available_cores
 from unseen.studies.results import TidyFile
 from unseen.studies.study import find_study
 from unseen.studies.sweep import Plan, StudyEvent, StudyFold, check_plan, plan_study
@@ -77,7 +77,7 @@ def sweep(
         workers = _dask(plan, runs_dir, address, jobs, allow_versions=allow_versions)
     else:
         symbols = next(iter(plan.runs.values())).experiment.problem.symbols
-        workers = LocalProcesses(jobs or _folds_at_once(plan), symbols)
+        workers = LocalWorkers(jobs or _folds_at_once(plan), symbols)
     try:
         check_plan(plan, workers)
         display = StudyDisplay(plan, stderr_console, quiet=quiet)
@@ -132,8 +132,8 @@ def _folds_at_once(plan: Plan) -> int:
 
 def _dask(
     plan: Plan, runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
-) -> Engine:
-    from unseen.runs.dask_engine import DaskWorkers
+) -> Workers:
+    from unseen.runs.dask_workers import DaskWorkers
 
     symbols = next(iter(plan.runs.values())).experiment.problem.symbols
     workers = DaskWorkers(runs_dir, address, jobs, symbols=symbols, allow_versions=allow_versions)

@@ -18,14 +18,14 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from unseen.errors import UnseenError
-from unseen.runs.engine import LocalProcesses
 from unseen.runs.events import Measured, Progressed, event_json
 from unseen.runs.experiment import Experiment
+from unseen.runs.local_workers import LocalWorkers
 from unseen.runs.session import session
 from unseen.runs.worker import work_on_fold
 
 
-class TrainingProcess(LocalProcesses):
+class TrainingProcess(LocalWorkers):
     """Trains folds whose networks can be asked while they learn."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
@@ -56,7 +56,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     sys.exit(143)
 
 
-def _train(task: dict[str, Any], executor: LocalProcesses) -> None:
+def _train(task: dict[str, Any], executor: LocalWorkers) -> None:
     experiment = Experiment.model_validate(task["experiment"])
     events = session(experiment, [task["fold"]], Path(task["runs_dir"]), executor)
     try:

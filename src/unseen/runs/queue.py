@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Literal
 
 from unseen.errors import CheckpointError, UnseenError
-from unseen.runs.engine import SECONDS_TO_DIE, Engine, WorkerDiedError
 from unseen.runs.events import Note
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
+from unseen.runs.local_workers import SECONDS_TO_DIE, WorkerDiedError, Workers
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.worker import FinishedFold, work_on_fold
 
@@ -40,7 +40,7 @@ Ending = FoldResult | Literal["left"] | Exception | Note
 
 
 class FoldQueue:
-    """The folds that an executor is given; an engine has at most two for each slot at a time."""
+    """The folds that an executor is given: of `Workers`, at most two for each slot at a time."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class FoldQueue:
         if not self.waiting:
             return
         most = len(self.waiting) + len(self.running)
-        if isinstance(self._executor, Engine):  # another does not say how many it runs
+        if isinstance(self._executor, Workers):  # another does not say how many it runs
             most = 2 * self._executor.slots
         while self.waiting and len(self.running) < most:
             self._submit(self.waiting.popleft())

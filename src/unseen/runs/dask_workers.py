@@ -18,8 +18,8 @@ from typing import Any
 
 from unseen.errors import SettingError, UnseenError
 from unseen.files import make_folder, remove, write_whole
-from unseen.runs.engine import Engine, LocalProcesses, available_cores, environment_variables
 from unseen.runs.environment import current_environment
+from unseen.runs.local_workers import LocalWorkers, Workers, available_cores, environment_variables
 
 LOCAL_CLUSTER = {  # on this machine, which no other machine is to read or use
     "host": "127.0.0.1",
@@ -37,7 +37,7 @@ COMPARED = ("unseen", "torch", "numpy")
 UNWANTED = ("cancelled", "released", "forgotten")  # states of a task
 
 
-class DaskWorkers(Engine):
+class DaskWorkers(Workers):
     """The workers of a Dask scheduler, or without an address of a cluster on this machine."""
 
     def __init__(
@@ -128,7 +128,7 @@ def connected(client: Callable[..., Any], address: str | None) -> Any:
 
     def connect() -> None:
         try:
-            with environment_variables(PYTHONSAFEPATH="1"):  # see engine.start_conditions
+            with environment_variables(PYTHONSAFEPATH="1"):  # see local_workers.start_conditions
                 connecting.set_result(client(timeout=seconds, set_as_default=False))
         except BaseException as error:
             connecting.set_exception(error)
@@ -180,7 +180,7 @@ def in_own_process(
     refuse_other_versions(versions)
     # Dask's nanny starts a worker as a daemon, which may have no children; ours die with it
     process.current_process()._config.pop("daemon", None)  # type: ignore[attr-defined]
-    with LocalProcesses(1, symbols) as processes:
+    with LocalWorkers(1, symbols) as processes:
         future = processes.submit(function, *arguments)
         while not wait([future], POLL_SECONDS).done:
             task = worker.state.tasks.get(key)

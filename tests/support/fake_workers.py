@@ -1,11 +1,11 @@
-"""An engine that trains nothing: what a fold comes to is made up."""
+"""Workers that train nothing: what a fold comes to is made up."""
 
 from collections import Counter
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from unseen.runs.engine import Engine
 from unseen.runs.fold import FoldResult
+from unseen.runs.local_workers import Workers
 from unseen.training.metrics import METRICS
 
 
@@ -26,7 +26,7 @@ class MadeUpFold:
         return made_up_result(self.fold)
 
 
-class FakeEngine(Engine):
+class FakeWorkers(Workers):
     """Answers at once; `faults` by (seed, fold) are raised so many times before that."""
 
     slots = 4
@@ -51,7 +51,7 @@ class FakeEngine(Engine):
         """Nothing is under way."""
 
 
-class IdleEngine(FakeEngine):
+class IdleWorkers(FakeWorkers):
     """Has no worker for a fold before the test gives its answer."""
 
     def __init__(self):
