@@ -50,7 +50,7 @@ def test_any_executor_comes_to_the_same_bits_and_is_left_open(tmp_path, symbols)
             run = unseen.run("fast", runs_dir=runs_dir, executor=executor, **settings)
             assert executor.submit(pow, 2, 5).result() == 32
         assert saved(run) == saved(ours)
-        assert run.folder.measurements(2).read()
+        assert run.folder.measurements(2)
 
 
 def test_folds_of_an_executor_that_breaks_are_reported(tmp_path, symbols):

@@ -154,7 +154,7 @@ def contents(plan) -> dict:
         (folder.path.name, fold): (
             folder.weights(fold),
             folder.result(fold).model_copy(update={"seconds": 0.0}).model_dump_json(),
-            [(each.epochs, each.unseen) for each in folder.measurements(fold).read()],
+            [(each.epochs, each.unseen) for each in folder.measurements(fold)],
         )
         for folder, run in plan.runs.items()
         for fold in run.folds
@@ -291,7 +291,7 @@ def sweep_until_killed(tmp_path: Path, address: str, epochs: int):
     command = ("sweep", "mine.toml", "--engine", "dask", "--address", address)
     folds = [(folder, fold) for folder in plan.runs for fold in (1, 2)]
     with warm_dask().start([*command], tmp_path) as client:
-        wait_until(lambda: all([*folder.measurements(fold).read()] for folder, fold in folds))
+        wait_until(lambda: all([*folder.measurements(fold)] for folder, fold in folds))
         client.kill()
     wait_until(lambda: not any(folder.is_held(fold) for folder, fold in folds))
     return plan, command

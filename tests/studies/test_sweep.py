@@ -18,11 +18,17 @@ from unseen.report.study_progress import StudyDisplay
 from unseen.runs.fold import FoldProgress
 from unseen.runs.local_workers import WorkerDiedError
 from unseen.runs.presets import fast
+from unseen.runs.run_folder import RunFolder
 from unseen.studies.results import COLUMNS, TidyFile
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, Working, plan_study, rough_seconds, sweep
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
+
+
+@pytest.fixture(autouse=True)
+def made_up_folds_are_not_written(monkeypatch):
+    monkeypatch.setattr(RunFolder, "keep", lambda folder, outcome: True)
 
 
 def planned(tmp_path: Path, text: str):

@@ -14,5 +14,7 @@ def complete_fold(
     """Finish a fold of a run folder as a worker and its parent do; None if it is held."""
     folder = RunFolder(path)
     with folder.in_use() as mark:
-        finished = work_on_fold(mark, experiment, fold, keeps_weights_so_far=keeps_weights_so_far)
-        return finished.save(folder) if finished else folder.result(fold)
+        outcome = work_on_fold(mark, experiment, fold, keeps_weights_so_far=keeps_weights_so_far)
+    if outcome is not None and not folder.keep(outcome):
+        return None
+    return folder.result(fold)

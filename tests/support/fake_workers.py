@@ -2,9 +2,10 @@
 
 from collections import Counter
 from concurrent.futures import Future
-from dataclasses import dataclass
 
-from unseen.runs.fold import FoldResult
+import numpy as np
+
+from unseen.runs.fold import FoldArrays, FoldOutcome, FoldResult
 from unseen.runs.local_workers import Workers
 from unseen.training.metrics import METRICS
 
@@ -16,14 +17,9 @@ def made_up_result(fold):
     )
 
 
-@dataclass
-class MadeUpFold:
-    """A finished fold that is not written anywhere."""
-
-    fold: int
-
-    def save(self, folder):
-        return made_up_result(self.fold)
+def made_up_outcome(fold):
+    none = np.empty(0, np.float32)
+    return FoldOutcome(made_up_result(fold), FoldArrays(none, none, none, none), b"")
 
 
 class FakeWorkers(Workers):
@@ -44,7 +40,7 @@ class FakeWorkers(Workers):
         elif error == "left" and times:
             future.set_result(None)
         else:
-            future.set_result(MadeUpFold(fold))
+            future.set_result(made_up_outcome(fold))
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):

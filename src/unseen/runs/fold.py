@@ -4,7 +4,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -122,6 +122,7 @@ class FoldOutcome:
     result: FoldResult
     arrays: FoldArrays
     model: bytes  # safetensors
+    measurements: tuple[Measurement, ...] = ()  # those that are not in the run folder yet
 
 
 @dataclass(frozen=True)
@@ -137,25 +138,32 @@ class FittedModel:
     earlier_seconds: float = 0.0  # before a checkpoint that this went on from
 
 
-@dataclass(frozen=True)
-class FoldStep:
-    """A fold has come further; now and then it is measured on the way."""
-
-    progress: FoldProgress
-    measurement: Measurement | None = None
-    state: "TrainingState | None" = None  # of a network; a baseline has none
+# called as a fold goes on; a baseline has no state
+Report = Callable[[FoldProgress, Measurement | None, "TrainingState | None"], None]
 
 
-def fold_steps(
+def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
+    """Train and evaluate one fold in this process, keeping nothing on disk.
+
+    >>> import unseen
+    >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
+    >>> unseen.run_fold(experiment, 1).result.fold
+    1
+    """
+    return follow_fold(experiment, fold, lambda progress, measurement, state: None)
+
+
+def follow_fold(
     experiment: Experiment,
     fold: int,
+    report: Report,
     checkpoint: bytes | None = None,
     shared: Path | None = None,
-) -> Generator[FoldStep, None, FoldOutcome]:
+) -> FoldOutcome:
     """Train and evaluate one fold, from a checkpoint of itself where there is one.
 
-    Yields as training goes on, and returns the outcome. What all folds of a run have in common is
-    kept in the file `shared`; it changes no bit, it only saves time.
+    `report` is called with how far it has come. What all folds of a run have in common is kept in
+    the file `shared`; it changes no bit, it only saves time.
     """
     started = time.perf_counter()
     task = make_task(experiment.problem)
@@ -165,9 +173,9 @@ def fold_steps(
     seen = seen_samples(experiment.problem, streams)
     with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
         if experiment.training.model in BASELINES:
-            fitted = yield from fit_baseline(experiment, seen, streams, shared)
+            fitted = fit_baseline(experiment, seen, streams, shared, report)
         else:
-            fitted = yield from train_network(experiment, seen, streams, checkpoint)
+            fitted = train_network(experiment, seen, streams, checkpoint, report)
         return evaluate_fold(experiment, seen, fitted, streams, started=started)
 
 
@@ -232,8 +240,8 @@ def own_faults_told(model: str) -> AbstractContextManager[None]:
 
 
 def fit_baseline(
-    experiment: Experiment, seen: Samples, streams: Streams, shared: Path | None
-) -> Generator[FoldStep, None, FittedModel]:
+    experiment: Experiment, seen: Samples, streams: Streams, shared: Path | None, report: Report
+) -> FittedModel:
     """Fit a baseline; it has no weights that belong to a fold."""
     import safetensors.numpy
 
@@ -244,12 +252,16 @@ def fit_baseline(
             share = next(fitting)
         except StopIteration as end:
             return FittedModel(end.value, weights=safetensors.numpy.save({}))
-        yield FoldStep(FoldProgress(epochs_done=0, epoch_share=share))
+        report(FoldProgress(epochs_done=0, epoch_share=share), None, None)
 
 
 def train_network(
-    experiment: Experiment, seen: Samples, streams: Streams, checkpoint: bytes | None
-) -> Generator[FoldStep, None, FittedModel]:
+    experiment: Experiment,
+    seen: Samples,
+    streams: Streams,
+    checkpoint: bytes | None,
+    report: Report,
+) -> FittedModel:
     """Train the experiment's network on seen samples; unseen ones are only ever measured on."""
     import torch
 
@@ -282,7 +294,7 @@ def train_network(
             loss=progress.loss if math.isfinite(progress.loss) else None,
             start=state.start,
         )
-        yield FoldStep(so_far, measurement, state)
+        report(so_far, measurement, state)
     return FittedModel(
         answer=answer,
         weights=state.weights(),
@@ -292,23 +304,6 @@ def train_network(
         wrong_seen=state.wrong,
         earlier_seconds=earlier_seconds,
     )
-
-
-def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
-    """Train and evaluate one fold in this process, keeping nothing on disk.
-
-    >>> import unseen
-    >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
-    >>> unseen.run_fold(experiment, 1).result.fold
-    1
-    """
-    steps = fold_steps(experiment, fold)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            outcome: FoldOutcome = end.value
-            return outcome
 
 
 @contextmanager

@@ -226,10 +226,9 @@ class FoldFollower:
 
     def news(self) -> Iterator[Progressed | Measured]:
         """What has happened since the last time; what a restarted fold measures again is news."""
-        file = self.folder.measurements(self.fold)
-        stamp, self.stamp = self.stamp, file.stamp()
+        stamp, self.stamp = self.stamp, self.folder.measurements_stamp(self.fold)
         if stamp != self.stamp:
-            known, self.measured = self.measured, file.read()
+            known, self.measured = self.measured, self.folder.measurements(self.fold)
             yield from (Measured(self.fold, each) for each in self.measured if each not in known)
         progress = self.folder.progress(self.fold)
         if progress is not None and (progress.start, progress.epochs) != self.reached:
