@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import safetensors.numpy
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -243,8 +244,6 @@ def fit_baseline(
     experiment: Experiment, seen: Samples, streams: Streams, shared: Path | None, report: Report
 ) -> FittedModel:
     """Fit a baseline; it has no weights that belong to a fold."""
-    import safetensors.numpy
-
     table = make_task(experiment.problem).combinations
     fitting = BASELINES[experiment.training.model].fit(seen, table, streams, shared)
     while True:
@@ -265,13 +264,12 @@ def train_network(
     """Train the experiment's network on seen samples; unseen ones are only ever measured on."""
     import torch
 
-    from unseen.training.evaluation import predict
-    from unseen.training.loop import start_training, train
+    from unseen.training import evaluation, loop
 
     started = time.perf_counter()
     problem, training = experiment.problem, experiment.training
     device = torch.device(experiment.device)
-    state = start_training(training, seen, streams, device)
+    state = loop.start_training(training, seen, streams, device)
     if checkpoint is not None:
         state.restore(checkpoint)
     earlier_seconds = state.seconds
@@ -281,9 +279,9 @@ def train_network(
         return seen_samples(problem, streams, epoch) if training.fresh_draws else seen
 
     def answer(samples: Samples) -> NDArray[np.float32]:
-        return predict(state.model, samples, device)
+        return evaluation.predict(state.model, samples, device)
 
-    for progress in train(state, samples_of, training, streams, device):
+    for progress in loop.train(state, samples_of, training, streams, device):
         state.seconds = earlier_seconds + time.perf_counter() - started
         measurement = None
         if watched is not None and progress.is_measured:
