@@ -11,7 +11,10 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from unseen.runs.local_workers import LocalWorkers, Workers
 from unseen.studies.results import TidyFile
@@ -67,12 +70,22 @@ def warm_up(engine: Workers) -> None:
         begun.result()
 
 
-def engine_of(name: str, runs: Path, jobs: int) -> Workers:
+@contextmanager
+def engine_of(name: str, runs: Path, jobs: int) -> Iterator[Workers]:
     if name == "local":
-        return LocalWorkers(jobs, "mnist")
+        with LocalWorkers(jobs, "mnist") as workers:
+            yield workers
+        return
+    from distributed import LocalCluster
+
     from unseen.runs.dask_workers import DaskWorkers
 
-    return DaskWorkers(runs, jobs=jobs)
+    quiet: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0}
+    with (
+        LocalCluster(n_workers=jobs, threads_per_worker=1, **quiet) as cluster,
+        DaskWorkers(runs, cluster.scheduler_address) as workers,
+    ):
+        yield workers
 
 
 if __name__ == "__main__":
