@@ -154,10 +154,6 @@ class RunFolder(FoldFiles):
         """What symbols and parts held when the run began, by kind."""
         return read_run_record(self._experiment_file).sums
 
-    def recorded_symbols(self) -> str | None:
-        """The hash of the symbols that it was run with."""
-        return self.recorded_sums().get("symbols")
-
     def refuse_changed_parts(self, experiment: Experiment, own: str | None = None) -> None:
         """Raise an UnseenError if a part is not what the run was made with: it answers otherwise.
 
