@@ -30,7 +30,7 @@ from rich.table import Table
 
 from unseen.files import write_whole
 from unseen.problem.symbols import load_symbols
-from unseen.runs.engine import available_cores
+from unseen.runs.local_workers import available_cores
 
 HERE = Path(__file__).parent
 OURS, BF16, KERAS = "fp32", "bf16", "Keras"  # who takes turns: ours in two precisions, theirs

@@ -15,7 +15,7 @@ from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, draw_samples
 from unseen.problem.task import fold_samples, make_task
 from unseen.runs import fold
-from unseen.runs.engine import keep_freed_memory
+from unseen.runs.local_workers import keep_freed_memory
 from unseen.runs.presets import fast, paper
 from unseen.training.evaluation import predict
 from unseen.training.loop import TrainingState, start_training, train
@@ -75,9 +75,12 @@ class Ours:
     def fold(self, samples: int) -> None:
         """A fold from start to end, with checkpoints, though of one epoch only."""
         experiment = self.experiment.vary(samples=samples, test_samples=2 * samples)
-        for step in fold.fold_steps(experiment, 1):
-            if step.state is not None and step.progress.epoch_share == 0:
-                step.state.to_bytes()
+
+        def report(progress: fold.FoldProgress, _: object, state: Any) -> None:
+            if state is not None and progress.epoch_share == 0:
+                state.to_bytes()
+
+        fold.follow_fold(experiment, 1, report)
 
     def longer(self, length: int, samples: int) -> float:
         """Seconds a sample of one pass with the fast preset over pictures of so many digits."""

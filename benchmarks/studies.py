@@ -11,9 +11,12 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from unseen.runs.engine import Engine, LocalProcesses
+from unseen.runs.local_workers import LocalWorkers, Workers
 from unseen.studies.results import TidyFile
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, plan_study, sweep
@@ -61,18 +64,28 @@ def measure(folder: Path, folds: int, engine_name: str, jobs: int) -> None:
     )
 
 
-def warm_up(engine: Engine) -> None:
+def warm_up(engine: Workers) -> None:
     """Have every worker load torch and unpack symbols, which it does once."""
     for begun in [engine.submit(int) for _ in range(2 * engine.slots)]:
         begun.result()
 
 
-def engine_of(name: str, runs: Path, jobs: int) -> Engine:
+@contextmanager
+def engine_of(name: str, runs: Path, jobs: int) -> Iterator[Workers]:
     if name == "local":
-        return LocalProcesses(jobs, "mnist")
-    from unseen.runs.dask_engine import DaskWorkers
+        with LocalWorkers(jobs, "mnist") as workers:
+            yield workers
+        return
+    from distributed import LocalCluster
 
-    return DaskWorkers(runs, jobs=jobs)
+    from unseen.runs.dask_workers import DaskWorkers
+
+    quiet: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0}
+    with (
+        LocalCluster(n_workers=jobs, threads_per_worker=1, **quiet) as cluster,
+        DaskWorkers(runs, cluster.scheduler_address) as workers,
+    ):
+        yield workers
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import time
 import traceback
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -44,7 +44,7 @@ from unseen.problem.splits import find_split
 from unseen.problem.task import make_task
 from unseen.runs import worker
 from unseen.runs.experiment import SETTINGS, Experiment
-from unseen.runs.fold import FoldProgress, FoldStep
+from unseen.runs.fold import FoldOutcome, FoldProgress, Report
 from unseen.runs.measuring import Measurement
 from unseen.runs.presets import PRESETS
 from unseen.runs.records import OtherVersionError
@@ -82,7 +82,7 @@ class World:
             for fold in FOLDS
         }
         for fold in FOLDS:
-            folder.measurements(fold).add(self.measurement)
+            folder.add_measurement(fold, self.measurement)
             parts = ErrorParts(1.0, 0.1, 0.2, 0.3, (0.2, 0.2), 0.0)
             rows = self.task.unseen(fold).tolist()
             deep = DeepFold(images=5, by_row=dict.fromkeys(rows, parts), probes={"a": (0.1, 0.2)})
@@ -105,14 +105,16 @@ class World:
         shutil.copytree(self.pattern, runs)
         return runs, runs / self.name
 
-    def fake_steps(self, experiment: Experiment, fold: int, *_: object) -> Iterator[FoldStep]:
+    def fake_fold(
+        self, experiment: Experiment, fold: int, report: Report, *_: object
+    ) -> FoldOutcome:
         """A fold that is trained in no time."""
-        yield FoldStep(FoldProgress(epochs_done=0, epoch_share=0.5), self.measurement)
+        report(FoldProgress(epochs_done=0, epoch_share=0.5), self.measurement, None)
         return self.outcomes[fold]
 
 
 class Here(Executor):
-    """An engine that works in this process."""
+    """An executor that works in this process."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -372,7 +374,7 @@ def main() -> int:
     numbers = range(asked.count) if asked.only is None else [asked.only]
     with tempfile.TemporaryDirectory() as home:
         world = World(Path(home))
-        worker.fold_steps = world.fake_steps
+        worker.follow_fold = world.fake_fold
         own_models.torch.set_num_threads(1)
         for number in numbers:
             if time.monotonic() > ended:

@@ -189,7 +189,7 @@ def test_what_a_restarted_fold_measures_is_news(ran, tmp_path):
     def news(*measurements):
         with folder.hold(1):
             for each in measurements:
-                folder.measurements(1).add(each)
+                folder.add_measurement(1, each)
         return [event.measurement for event in follower.news()]
 
     assert news(one, two) == [one, two]

@@ -10,7 +10,7 @@ import pytest
 import unseen
 from unseen.errors import SettingError
 from unseen.files import DamagedFileError
-from unseen.runs.engine import WorkerDiedError
+from unseen.runs.local_workers import WorkerDiedError
 from unseen.runs.records import OtherVersionError
 
 

@@ -119,14 +119,14 @@ def test_a_run_killed_at_any_moment_ends_with_the_same_bits(tmp_path: Path, undi
     assert not [*run.path.rglob("*.part")]
     assert not [*run.path.rglob("checkpoint")]
     for fold in (1, 2, 3):
-        epochs = [each.epochs for each in run.measurements(fold).read()]
+        epochs = [each.epochs for each in run.measurements(fold)]
         assert epochs == sorted({*epochs}), "the learning curve has gaps or steps back"
         assert {*range(1, 13)} < {*epochs}
 
 
 def test_a_fold_is_watched_from_a_second_process_while_it_runs(tmp_path: Path):
     with start("--quiet", "--jobs", "1", cwd=tmp_path) as process:
-        wait_for(lambda: (run := the_run(tmp_path)) and run.measurements(1).read())
+        wait_for(lambda: (run := the_run(tmp_path)) and run.measurements(1))
         run = the_run(tmp_path)
         events = [*follow(run.path, 1)]
         assert not is_done(tmp_path, 3), "all was over before it could be watched"

@@ -137,7 +137,7 @@ class Run:
 
     def measurements(self, fold: int) -> list[Measurement]:
         """The learning curve of a fold: what was measured while it learnt."""
-        return self.folder.measurements(check_fold(fold)).read()
+        return self.folder.measurements(check_fold(fold))
 
     def report(self, path: Path | str | None = None) -> Path:
         """Write the report as one HTML page, by default into the run folder."""

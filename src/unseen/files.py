@@ -69,27 +69,6 @@ def write_whole(path: Path, *pieces: bytes, sync: bool = True) -> None:
         raise UnseenError(f"cannot write {path}: {reason(error)}") from error
 
 
-def append_line(path: Path, line: bytes) -> None:
-    """Append one line in a single write, so that readers only ever meet whole lines.
-
-    It is no loss if a power cut takes the last lines, so they need not reach the disk at once.
-    """
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            before = os.fstat(descriptor).st_size
-            if (written := os.write(descriptor, line)) < len(line):
-                try:
-                    os.write(descriptor, line[written:])  # which says why the rest has no room
-                finally:
-                    os.ftruncate(descriptor, before)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise UnseenError(f"cannot write {path}: {reason(error)}") from error
-
-
 def open_regular(path: Path, largest: int = LARGEST_BYTES) -> BufferedReader:
     """Open a regular file of a sensible size to read it; everything that is read is opened here.
 

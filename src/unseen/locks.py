@@ -16,11 +16,11 @@ A_LOOK = 0.2  # seconds; `is_locked` has to take a lock to know, and gives it ba
 
 
 @contextmanager
-def locked(path: Path, wait: float = A_LOOK, *, whole_folder: bool = True) -> Iterator[bool]:
+def locked(path: Path, wait: float = A_LOOK) -> Iterator[bool]:
     """Hold a lock against other processes; False if one of them keeps it for so many seconds.
 
-    The system takes it back when its holder dies, however that happens. Where the lock is for the
-    whole folder that it is in, what a killed process left there half-written is removed.
+    The system takes it back when its holder dies, however that happens. What a killed process left
+    half-written in the folder of the lock is removed.
     """
     make_folder(path.parent)
     if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):  # a link or a pipe
@@ -34,7 +34,7 @@ def locked(path: Path, wait: float = A_LOOK, *, whole_folder: bool = True) -> It
     except OSError as error:
         raise UnseenError(f"cannot lock {path.parent}: {error.strerror}") from error
     try:
-        for leftover in path.parent.glob(".*.part") if whole_folder else ():
+        for leftover in path.parent.glob(".*.part"):
             remove(leftover)
         yield True
     finally:

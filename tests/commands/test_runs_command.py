@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_engine import IdleEngine
+from fake_workers import IdleWorkers
 from made_up_runs import by_heart, exact, made_up_run
 
 from unseen.cli import command
@@ -94,7 +94,7 @@ def test_prune_shows_first_and_never_removes_what_a_process_holds(capsys, tmp_pa
 
 
 def test_prune_keeps_runs_whose_folds_wait_for_a_worker(capsys, tmp_path):
-    begun, engine = PRESETS["fast"]().vary(**TINY), IdleEngine()
+    begun, engine = PRESETS["fast"]().vary(**TINY), IdleWorkers()
     folder = RunFolder.of(begun, tmp_path)
     folder.create(begun)
     (tmp_path / folder.path.name / "folds").mkdir()

@@ -96,7 +96,7 @@ def test_a_killed_training_is_said_and_goes_on_and_a_stopped_one_answers(lab):
     assert time.monotonic() - begun < 3
     assert folder.progress(1).epochs_done > reached
     assert folder.checkpoint(1) is not None
-    assert folder.measurements(1).read()
+    assert folder.measurements(1)
     panels = {"panels": [base64.b64encode(bytes(784)).decode()] * 2}
     answer = lab.post(f"/api/runs/{run}/folds/1/answer", panels)
     assert isinstance(answer.json()["answer"], float), answer.text
@@ -172,7 +172,7 @@ def test_twenty_pages_follow_a_training_and_cost_little(lab):
     for thread in threads:
         thread.join(100)
     seconds, after = time.monotonic() - begun, psutil.Process(lab.process.pid).cpu_times()
-    assert heard == [len(RunFolder(lab.runs / run).measurements(1).read())] * 20
+    assert heard == [len(RunFolder(lab.runs / run).measurements(1))] * 20
     assert lab.last_state(run)["status"] == "done"
     # what the server takes from the cores, while training has one of them
     used = after.user + after.system - before.user - before.system

@@ -3,7 +3,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from fake_engine import FakeEngine
+from fake_workers import FakeWorkers
 from rich.console import Console
 
 from unseen.problem.splits import all_combinations
@@ -103,7 +103,7 @@ def test_what_a_network_can_and_cannot_express_is_said_where_answers_are_no_sums
     tiny = fast().vary(samples=1, test_samples=1, **settings)
     lines = [
         text
-        for event in session(tiny, [1], tmp_path, FakeEngine())
+        for event in session(tiny, [1], tmp_path, FakeWorkers())
         if isinstance(event, Note)
         for text, _ in format_note(event)
         if text.startswith("What ")

@@ -141,7 +141,7 @@ def test_every_network_has_a_learning_curve_also_after_one_epoch(symbols, tmp_pa
     assert "Not measured" in without.text
     for fold, epochs in ((1, (0.5, 1.0)), (2, (0.4, 1.0))):
         for at in epochs:
-            folder.measurements(fold).add(measurement(at))
+            folder.add_measurement(fold, measurement(at))
     watched = page_of(folder)
     assert watched.tags["svg"] == without.tags["svg"] + 1
 

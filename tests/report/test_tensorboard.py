@@ -30,7 +30,7 @@ def test_what_was_measured_is_written_once_however_often_it_is_asked_for(tmp_pat
         assert command([*words, "--tensorboard"]) == 0
         folder = RunFolder.of(fast().vary(samples=4, test_samples=4, epochs=2), tmp_path / "runs")
         for fold in (1, 2):
-            measured = folder.measurements(fold).read()
+            measured = folder.measurements(fold)
             curves = curves_of(folder, fold)
             assert curves["unseen/mse"] == [
                 (round(each.epochs * 4), pytest.approx(each.unseen["mse"], rel=1e-5))
@@ -43,11 +43,11 @@ def test_a_fold_that_is_begun_again_has_one_curve(tmp_path):
     experiment = fast().vary(samples=4, test_samples=4, starts=2, watched_samples=20)
     folder = RunFolder.of(experiment, tmp_path)
     folder.create(experiment)
-    board, kept = TensorBoardCurves(), folder.measurements(1)
-    kept.path.parent.mkdir(parents=True)
+    board = TensorBoardCurves()
+    (folder.path / "folds/01").mkdir(parents=True)
     measured = [replace(MEASURED, epochs=share) for share in (0.5, 1.0, 0.25, 0.5, 1.0)]
     for each in measured:
-        kept.add(each)
+        folder.add_measurement(1, each)
         board.write(folder, experiment, 1)
     board.write(folder, experiment, 1)
     steps = steps_per_epoch(experiment, 1)

@@ -18,7 +18,7 @@ from unseen.problem.task import fold_samples, make_task
 from unseen.report.tables import footnote
 from unseen.runs import fold as fold_module
 from unseen.runs.experiment import RESULTS_VERSION
-from unseen.runs.fold import FoldResult, fold_steps, run_fold
+from unseen.runs.fold import FoldResult, follow_fold, run_fold
 from unseen.runs.measuring import shown_samples, watched_samples
 from unseen.runs.presets import fast, paper
 from unseen.runs.run_folder import RunFolder
@@ -121,16 +121,15 @@ def test_the_train_error_is_measured_on_seen_pairs_after_training(monkeypatch):
 
 def measured_fold(experiment, fold=1, checkpoint=None):
     """A fold to its end: its outcome, what was measured on the way, and its checkpoints."""
-    steps, measurements, checkpoints = fold_steps(experiment, fold, checkpoint), [], []
-    while True:
-        try:
-            step = next(steps)
-        except StopIteration as end:
-            return end.value, measurements, checkpoints
-        if step.measurement is not None:
-            measurements.append(step.measurement)
-        if step.progress.epoch_share == 0:
-            checkpoints.append(step.state.to_bytes())
+    measurements, checkpoints = [], []
+
+    def report(progress, measurement, state):
+        if measurement is not None:
+            measurements.append(measurement)
+        if progress.epoch_share == 0:
+            checkpoints.append(state.to_bytes())
+
+    return follow_fold(experiment, fold, report, checkpoint), measurements, checkpoints
 
 
 def test_measuring_on_the_way_changes_no_bit_of_the_result():
@@ -224,10 +223,13 @@ def test_a_fold_that_is_not_there_is_refused(fold):
 
 def test_threads_are_as_before_afterwards():
     before = torch.get_num_threads()
-    steps = fold_steps(SMALL.vary(threads=before + 1), 1)
-    next(steps)
-    assert torch.get_num_threads() == before + 1
-    steps.close()
+
+    def stop(*_):
+        assert torch.get_num_threads() == before + 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        follow_fold(SMALL.vary(threads=before + 1), 1, stop)
     assert torch.get_num_threads() == before
 
 
@@ -268,7 +270,7 @@ def test_a_fold_that_was_begun_again_says_so_and_has_the_curve_of_its_last_start
     assert (result.starts, len(result.epoch_losses)) == (2, 1)
     assert 0 < result.wrong_seen <= 90
     assert folder.result(1) == result
-    epochs = [each.epochs for each in folder.measurements(1).read()]
+    epochs = [each.epochs for each in folder.measurements(1)]
     assert epochs == sorted({*epochs})
     assert epochs[-1] == 1
     once = run_fold(experiment.vary(starts=1), 1).result

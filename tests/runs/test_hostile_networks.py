@@ -12,7 +12,7 @@ from unseen.errors import UnseenError
 from unseen.problem.task import make_task
 from unseen.runs import checks
 from unseen.runs.checks import check_network
-from unseen.runs.engine import LocalProcesses, WorkerDiedError
+from unseen.runs.local_workers import LocalWorkers, WorkerDiedError
 from unseen.runs.presets import fast
 from unseen.runs.run_folder import RunFolder
 
@@ -48,7 +48,7 @@ HARMLESS = "os.path.exists('end') and os._exit(0); os.fork(); os.write(1, b'{');
 
 @pytest.fixture(scope="module")
 def engine():
-    with LocalProcesses(1) as executor:
+    with LocalWorkers(1) as executor:
         yield executor
 
 

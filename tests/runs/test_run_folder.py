@@ -217,18 +217,19 @@ def test_a_progress_that_cannot_be_read_is_none(tmp_path: Path, words: str):
 
 
 def test_measurements_of_a_fold_that_is_begun_again_replace_those_before(tmp_path: Path):
-    file = finished(tmp_path / "run").measurements(3)
-    assert file.read() == []
+    folder = finished(tmp_path / "run")
+    assert folder.measurements(3) == []
     plain = Measurement(0.5, 1.0, {}, {}, [[3, 8]], [1], [2], [10.5], [None])
     measured = [replace(plain, epochs=epochs) for epochs in (0.5, 1.0, 1.5)]
     for each in measured:
-        file.add(each)
-    assert file.read() == measured
-    file.path.write_bytes(b"[1]\n" + file.path.read_bytes() + b'{"epochs": 1')
-    assert file.read() == measured
+        folder.add_measurement(3, each)
+    assert folder.measurements(3) == measured
+    path = folder.path / "folds/03/measurements.jsonl"
+    path.write_bytes(b"[1]\n" + path.read_bytes() + b'{"epochs": 1')
+    assert folder.measurements(3) == measured
     again = replace(measured[1], seconds=9.0)
-    file.add(again)
-    assert file.read() == [measured[0], again]
+    folder.add_measurement(3, again)
+    assert folder.measurements(3) == [measured[0], again]
 
 
 @pytest.mark.parametrize(
@@ -324,10 +325,6 @@ def test_what_an_unfinished_fold_has_learnt_answers(tmp_path: Path, monkeypatch)
     monkeypatch.setattr(RunFolder, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         complete_fold(folder.path, experiment, 1)
-    assert folder.weights_so_far(1) is None  # which only the lab asks for
-    folder.discard(1)
-    with pytest.raises(KeyboardInterrupt):
-        complete_fold(folder.path, experiment, 1, keeps_weights_so_far=True)
     with pytest.raises(UnseenError, match="fold 1 is not done"):
         load_network(folder, experiment, 1)
     network = load_network(folder, experiment, 1, so_far=True)

@@ -4,7 +4,6 @@ import re
 import socket
 import time
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -15,13 +14,11 @@ from warm_start import WarmProcess, WarmStart
 
 from unseen.cli import command
 from unseen.errors import UnseenError
-from unseen.runs.dask_engine import DaskWorkers, in_own_process, versions_here
+from unseen.runs.dask_workers import DaskWorkers, in_own_process, versions_here
 from unseen.runs.queue import FoldQueue
 from unseen.runs.worker import work_on_fold
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, plan_study, sweep
-
-pytestmark = pytest.mark.skipif(not find_spec("distributed"), reason="needs Dask")
 
 STUDY = """\
 preset = "fast"
@@ -115,22 +112,9 @@ def free_port() -> int:
         return taken.getsockname()[1]
 
 
-def test_a_cluster_on_this_machine_listens_to_no_other(tmp_path: Path):
-    before = {*psutil.Process().children(recursive=True)}
-    with DaskWorkers(tmp_path, jobs=1):
-        ours = {*psutil.Process().children(recursive=True)} - before | {psutil.Process()}
-        listening = {
-            connection.laddr.ip
-            for process in ours
-            for connection in process.net_connections()
-            if connection.status == psutil.CONN_LISTEN
-        }
-    assert listening == {"127.0.0.1"}
-
-
 @pytest.mark.parametrize("listens", [True, False])
 def test_an_address_without_a_scheduler_is_given_up(tmp_path: Path, monkeypatch, listens):
-    monkeypatch.setattr("unseen.runs.dask_engine.FIRST_CONNECTION_SECONDS", 0.5)
+    monkeypatch.setattr("unseen.runs.dask_workers.FIRST_CONNECTION_SECONDS", 0.5)
     began = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = "tcp://{}:{}".format(*server.getsockname())
@@ -153,7 +137,7 @@ def contents(plan) -> dict:
         (folder.path.name, fold): (
             folder.weights(fold),
             folder.result(fold).model_copy(update={"seconds": 0.0}).model_dump_json(),
-            [(each.epochs, each.unseen) for each in folder.measurements(fold).read()],
+            [(each.epochs, each.unseen) for each in folder.measurements(fold)],
         )
         for folder, run in plan.runs.items()
         for fold in run.folds
@@ -210,7 +194,7 @@ def test_a_fold_of_a_network_that_a_worker_has_not_fails_alone(tmp_path, cluster
 def test_workers_with_other_versions_are_refused_with_both_named(tmp_path, cluster, monkeypatch):
     ours = versions_here()
     other = {**ours, "torch": "2.6.0"}
-    monkeypatch.setattr("unseen.runs.dask_engine.versions_here", lambda: other)
+    monkeypatch.setattr("unseen.runs.dask_workers.versions_here", lambda: other)
     said = rf"a Dask worker has .*torch {re.escape(ours['torch'])},.* this machine .*torch 2\.6\.0"
     with pytest.raises(UnseenError, match=said):
         DaskWorkers(tmp_path, cluster.address)
@@ -290,7 +274,7 @@ def sweep_until_killed(tmp_path: Path, address: str, epochs: int):
     command = ("sweep", "mine.toml", "--engine", "dask", "--address", address)
     folds = [(folder, fold) for folder in plan.runs for fold in (1, 2)]
     with warm_dask().start([*command], tmp_path) as client:
-        wait_until(lambda: all([*folder.measurements(fold).read()] for folder, fold in folds))
+        wait_until(lambda: all([*folder.measurements(fold)] for folder, fold in folds))
         client.kill()
     wait_until(lambda: not any(folder.is_held(fold) for folder, fold in folds))
     return plan, command
@@ -320,3 +304,5 @@ def test_the_jobs_of_another_machine_are_not_ours_to_say(tmp_path, capsys):
     words = ["--engine", "dask", "--address", "tcp://127.0.0.1:1", "--jobs", "3"]
     assert command(["sweep", str(tmp_path / "mine.toml"), *words]) == 2
     assert "--jobs 3 counts folds on this machine" in capsys.readouterr().err.replace("\n", " ")
+    assert command(["sweep", str(tmp_path / "mine.toml"), *words[:2]]) == 2
+    assert "add --address" in capsys.readouterr().err

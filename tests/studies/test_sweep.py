@@ -9,20 +9,26 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import warm_start
-from fake_engine import FakeEngine, IdleEngine, made_up_result
+from fake_workers import FakeWorkers, IdleWorkers, made_up_result
 from made_up_runs import made_up_run
 from rich.console import Console
 
 from unseen.errors import UnseenError
 from unseen.report.study_progress import StudyDisplay
-from unseen.runs.engine import WorkerDiedError
 from unseen.runs.fold import FoldProgress
+from unseen.runs.local_workers import WorkerDiedError
 from unseen.runs.presets import fast
+from unseen.runs.run_folder import RunFolder
 from unseen.studies.results import COLUMNS, TidyFile
 from unseen.studies.study import read_study
 from unseen.studies.sweep import StudyFold, StudyNote, Working, plan_study, rough_seconds, sweep
 
 SMALL = "[settings]\nsamples = 5\ntest-samples = 5\n"
+
+
+@pytest.fixture(autouse=True)
+def made_up_folds_are_not_written(monkeypatch):
+    monkeypatch.setattr(RunFolder, "keep", lambda folder, outcome: True)
 
 
 def planned(tmp_path: Path, text: str):
@@ -38,7 +44,7 @@ def swept(plan, engine):
 
 def test_every_fold_of_every_run_goes_through_one_engine(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n[vary]\nseed = [0, 1]\n")
-    engine = FakeEngine()
+    engine = FakeWorkers()
     folds, events = swept(plan, engine)
     assert {(each.run.experiment.seed, each.fold) for each in folds} == {
         (seed, fold) for seed in (0, 1) for fold in (1, 2, 3)
@@ -54,7 +60,7 @@ def test_what_is_done_is_never_run_again_and_what_is_done_elsewhere_is_found(tmp
     made_up_run(tmp_path / "runs", experiment, folds=[2])  # as `unseen run` leaves it
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n[vary]\nseed = [0, 1]\n")
     assert (plan.fold_count, plan.done_count, len(plan.missing)) == (6, 1, 5)
-    engine = FakeEngine()
+    engine = FakeWorkers()
     folds, _ = swept(plan, engine)
     assert [(each.run.experiment.seed, each.fold) for each in folds if each.was_done] == [(1, 2)]
     assert len(engine.submitted) == 5
@@ -65,7 +71,7 @@ def test_a_fold_that_fails_is_recorded_and_the_others_go_on(tmp_path):
     fault = UnseenError("no space left")
     fault.add_note("Traceback of a worker")
     faults = {(0, 1): (fault, 9), (0, 3): (RuntimeError("a\nKeyError"), 9)}
-    folds, _ = swept(plan, FakeEngine(faults))
+    folds, _ = swept(plan, FakeWorkers(faults))
     errors = {each.fold: each.error for each in folds}
     assert errors == {1: "no space left", 2: "", 3: "KeyError"}
     (folder,) = plan.runs
@@ -83,7 +89,7 @@ class KilledWorker(Exception):  # noqa: N818
 @pytest.mark.parametrize("death", [WorkerDiedError(None), BrokenExecutor(), KilledWorker()])
 def test_a_fold_whose_worker_dies_twice_has_failed(tmp_path, death):
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
-    folds, events = swept(plan, FakeEngine({(0, 2): (death, 2), (0, 3): (death, 1)}))
+    folds, events = swept(plan, FakeWorkers({(0, 2): (death, 2), (0, 3): (death, 1)}))
     notes = [each.note.kind for each in events if isinstance(each, StudyNote)]
     assert notes == ["worker died"] * 2
     errors = {each.fold: each.error for each in folds}
@@ -93,14 +99,14 @@ def test_a_fold_whose_worker_dies_twice_has_failed(tmp_path, death):
 
 def test_code_that_crashes_is_not_tried_again(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = 1\n")
-    folds, _ = swept(plan, FakeEngine({(0, 1): (WorkerDiedError(-signal.SIGSEGV), 1)}))
+    folds, _ = swept(plan, FakeWorkers({(0, 1): (WorkerDiedError(-signal.SIGSEGV), 1)}))
     assert folds[0].error == "its code crashed (SIGSEGV)"
 
 
 def test_a_fold_that_another_process_holds_is_left_to_it(tmp_path, monkeypatch):
     monkeypatch.setattr("unseen.studies.sweep.SECONDS_BEFORE_ANOTHER_LOOK", 0)
     plan = planned(tmp_path, SMALL + "folds = '1-2'\n")
-    engine = FakeEngine({(0, 1): ("left", -1)})
+    engine = FakeWorkers({(0, 1): ("left", -1)})
     folds, _ = swept(plan, engine)
     left = [each for each in folds if each.result is None]
     assert [(each.fold, each.error) for each in left] == [(1, "")]
@@ -109,7 +115,7 @@ def test_a_fold_that_another_process_holds_is_left_to_it(tmp_path, monkeypatch):
 
 def test_closing_a_sweep_cancels_its_folds(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-10'\n")
-    engine = IdleEngine()
+    engine = IdleWorkers()
     events = sweep(plan, engine)
     next(events)
     events.close()
@@ -119,7 +125,7 @@ def test_closing_a_sweep_cancels_its_folds(tmp_path):
 
 def test_results_are_a_tidy_file(tmp_path):
     plan = planned(tmp_path, SMALL + "folds = '1-2'\n[vary]\nunseen = [10, 20]\n")
-    engine = FakeEngine({(0, 2): (UnseenError('a "fault", with signs\nin it'), 9)})
+    engine = FakeWorkers({(0, 2): (UnseenError('a "fault", with signs\nin it'), 9)})
     file = TidyFile(tmp_path / "a/mine.csv")
     for fold in swept(plan, engine)[0]:
         file.add(fold)
@@ -140,7 +146,7 @@ def test_a_full_disk_is_no_loss_once_there_is_room(tmp_path, monkeypatch):
     plan = planned(tmp_path, SMALL + "folds = '1-3'\n")
     monkeypatch.setattr("unseen.studies.results.SECONDS_BETWEEN_WRITES", 0)
     file = TidyFile(tmp_path / "mine.csv")
-    for fold in swept(plan, FakeEngine())[0]:
+    for fold in swept(plan, FakeWorkers())[0]:
         with monkeypatch.context() as patched:
             if fold.fold == 3:
                 patched.setattr("unseen.studies.results.write_whole", refuse)
@@ -157,7 +163,7 @@ def refuse(path, *content):
 def test_parquet_has_the_types_of_the_settings_and_keeps_nan(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     plan = planned(tmp_path, SMALL + "folds = 1\noperation = '1 + a'\nlearning-rate = 1\n")
-    file, (fold,) = TidyFile(tmp_path / "mine.csv"), swept(plan, FakeEngine())[0]
+    file, (fold,) = TidyFile(tmp_path / "mine.csv"), swept(plan, FakeWorkers())[0]
     fold.result.measures["rounded"] = math.nan
     file.add(fold)
     file.write()
@@ -220,7 +226,7 @@ def test_ten_thousand_folds_cost_little_time_and_memory(tmp_path):
     plan = planned(tmp_path, text)
     assert plan.fold_count == 10_000
     file, before, count = TidyFile(tmp_path / "mine.csv"), 0, 0
-    for event in sweep(plan, FakeEngine()):
+    for event in sweep(plan, FakeWorkers()):
         if isinstance(event, StudyFold):
             file.add(event)
             count += 1

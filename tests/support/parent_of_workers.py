@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 
 from unseen.files import write_whole
-from unseen.runs.engine import LocalProcesses
+from unseen.runs.local_workers import LocalWorkers
 
 if __name__ == "__main__":
-    executor = LocalProcesses(2)
+    executor = LocalWorkers(2)
     tasks = [executor.submit(time.sleep, 60) for _ in range(2)]
     while not all(task.process for task in tasks):
         time.sleep(0.01)

@@ -178,7 +178,7 @@ def start_fork_server() -> None:
     """Start the process that workers are forked from, which has imported all that this one has."""
     from multiprocessing import forkserver, util
 
-    from unseen.runs.engine import start_conditions
+    from unseen.runs.local_workers import start_conditions
 
     def fork(_: object, command: list[str], passed: list[int]) -> int:
         if (pid := os.fork()) == 0:

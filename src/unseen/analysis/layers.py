@@ -16,8 +16,8 @@ from unseen.problem.identifiability import Digits
 from unseen.problem.randomness import Streams
 from unseen.problem.samples import Samples, batches, draw_samples, render_pictures
 from unseen.problem.task import Task
-from unseen.runs.engine import LocalProcesses
 from unseen.runs.fold import own_faults_told, torch_threads
+from unseen.runs.local_workers import LocalWorkers
 from unseen.runs.measuring import prediction_tables
 from unseen.runs.run_folder import RunFolder
 from unseen.runs.trained_networks import load_network
@@ -61,7 +61,7 @@ def analyse_layers(data: RunData, own: str | None = None) -> Iterator[int]:
         raise UnseenError("a baseline has no layers to look into")
     if is_own(model) and own is None:
         raise SettingError("model", model, "is never run unasked; name its file.py:Class again")
-    with LocalProcesses(1, data.experiment.problem.symbols) as engine:
+    with LocalWorkers(1, data.experiment.problem.symbols) as engine:
         for fold in data.folds:
             if fold.deep is None:
                 yield fold.result.fold

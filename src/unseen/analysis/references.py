@@ -82,7 +82,7 @@ def _baseline(run: RunFolder, asked: Question) -> list[tuple[str, ByFold]]:
     other = run.experiment()
     if other.training.model not in BASELINES:
         return []
-    symbols = run.recorded_symbols() or symbols_sha256(other.problem.symbols)
+    symbols = run.recorded_sums().get("symbols") or symbols_sha256(other.problem.symbols)
     if question(other.problem, symbols) != asked:
         return []
     results, _ = run.results(thorough=False)

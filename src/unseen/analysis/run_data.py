@@ -65,7 +65,7 @@ def load_run_data(
         arrays = folder.arrays(result.fold, experiment)
         measurements = tuple(
             each
-            for each in folder.measurements(result.fold).read()
+            for each in folder.measurements(result.fold)
             if each.epochs <= experiment.training.epochs
         )
         deep = deep_of(folder.derived(result.fold, DEEP_FILE), task, result.fold)

@@ -15,9 +15,9 @@ from unseen.files import DamagedFileError
 from unseen.locks import is_locked, locked
 from unseen.problem.symbols import load_symbols
 from unseen.report.words import format_count
-from unseen.runs.engine import available_cores
 from unseen.runs.environment import current_environment
 from unseen.runs.find_runs import list_runs
+from unseen.runs.local_workers import available_cores
 from unseen.runs.run_folder import RunFolder
 
 LEAST_DISK = 500_000_000  # bytes: ten folds of the largest network, with room to spare

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +93,11 @@ def from_folder(folder: Path) -> SymbolBank:
         read_idx(_find_file(folder, name), dimensions=3 if "images" in name else 1)
         for name in IDX_FILES
     ]
+    return from_arrays(str(folder), arrays)
+
+
+def from_arrays(name: str, arrays: Sequence[NDArray[np.uint8]]) -> SymbolBank:
+    """A bank of training images and labels, then test images and labels; faults name it."""
     train_images, train_labels, test_images, test_labels = arrays
     for half, images, labels in (
         ("training", train_images, train_labels),
@@ -100,16 +105,16 @@ def from_folder(folder: Path) -> SymbolBank:
     ):
         if len(images) != len(labels):
             fault = f"{len(images):,} images, but {len(labels):,} labels"
-            raise UnseenError(f"{folder}: the {half} half has {fault}")
+            raise UnseenError(f"{name}: the {half} half has {fault}")
     if train_images.shape[1:] != test_images.shape[1:]:
         sizes = ["{} × {}".format(*images.shape[1:]) for images in (train_images, test_images)]
-        raise UnseenError("{}: training images are {}, test images {}".format(folder, *sizes))
+        raise UnseenError("{}: training images are {}, test images {}".format(name, *sizes))
     count, most = len(train_images), len(train_images) + len(test_images)
     train = SymbolImages(train_images, train_labels, np.arange(count))
     test = SymbolImages(test_images, test_labels, np.arange(count, most))
     for label in sorted({*train.values} ^ {*test.values}):
         half = "test" if label in train.values else "training"
-        raise UnseenError(f"{folder}: label {label} has no image in the {half} half")
+        raise UnseenError(f"{name}: label {label} has no image in the {half} half")
     sums = (hashlib.sha256(idx_bytes(array)).hexdigest() for array in arrays)
     return SymbolBank(train, test, combined_sha256(sums))
 

@@ -48,7 +48,7 @@ class TensorBoardCurves:
         try:
             shutil.rmtree(path, ignore_errors=True)
             with self._module.SummaryWriter(str(path)) as writer:
-                for each in folder.measurements(fold).read():
+                for each in folder.measurements(fold):
                     for group, measures in (("unseen", each.unseen), ("seen", each.seen)):
                         for name, value in measures.items():
                             writer.add_scalar(

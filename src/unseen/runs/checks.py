@@ -16,10 +16,10 @@ from unseen.networks.models import MODELS, find_network
 from unseen.networks.own_files import is_own
 from unseen.problem.leakage import Rule
 from unseen.problem.task import Task
-from unseen.runs.engine import WorkerDiedError
 from unseen.runs.events import Note
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import torch_threads
+from unseen.runs.local_workers import WorkerDiedError
 from unseen.training.baselines import BASELINES
 
 # Pictures of MNIST's size suit every network here. Smaller ones are tried, which takes torch.

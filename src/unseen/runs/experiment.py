@@ -13,6 +13,8 @@ from unseen.errors import UnseenError, unknown
 from unseen.networks.own_files import is_own, own_sha256
 from unseen.parts import ADDED, AddedPart
 from unseen.problem.problem import DEVELOPMENT_SPLIT_SEED, PAPER_SPLIT_SEED, Problem
+from unseen.problem.splits import typed_folds
+from unseen.problem.symbols import canonical_symbols, symbols_sha256
 from unseen.settings import Frozen, setting_names, usable_path
 from unseen.training.recipe import Training
 
@@ -63,8 +65,6 @@ def refuse_unknown(settings: Mapping[str, Any], others: Iterable[str] = ()) -> N
 
 def _resolved(settings: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
     """Settings with paths made absolute, and a split to develop on."""
-    from unseen.problem.symbols import canonical_symbols
-
     resolved = dict(settings)
     if "symbols" in settings:
         resolved["symbols"] = canonical_symbols(usable_path("symbols", settings["symbols"]))
@@ -85,8 +85,6 @@ def setting_value(experiment: Experiment, name: str) -> Any:
     Where unseen combinations were listed, the list is the split, as it is typed.
     """
     if name == "split" and experiment.problem.unseen_list:
-        from unseen.problem.splits import typed_folds
-
         return typed_folds(experiment.problem.unseen_list)
     if name not in FIELDS:
         raise unknown("setting", name, SETTINGS)
@@ -119,8 +117,6 @@ def content_sums(experiment: Experiment) -> dict[str, str]:
 
 def part_sums(experiment: Experiment) -> dict[str, str]:
     """The same without a model's file."""
-    from unseen.problem.symbols import symbols_sha256
-
     sums = {kind: part.sha256() for kind, part in added_parts(experiment).items()}
     return sums | {"symbols": symbols_sha256(experiment.problem.symbols)}
 

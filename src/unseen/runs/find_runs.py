@@ -24,7 +24,7 @@ def read_experiments(runs: Iterable[RunFolder]) -> dict[RunFolder, Experiment]:
     for run in runs:
         with suppress(UnseenError):
             experiment = run.experiment()
-            recorded = run.recorded_symbols() or experiment.problem.symbols
+            recorded = run.recorded_sums().get("symbols") or experiment.problem.symbols
             name = names.setdefault(recorded, experiment.problem.symbols)
             problem = experiment.problem.model_copy(update={"symbols": name})
             read[run] = experiment.model_copy(update={"problem": problem})

@@ -4,13 +4,14 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import safetensors.numpy
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field
 
@@ -122,6 +123,7 @@ class FoldOutcome:
     result: FoldResult
     arrays: FoldArrays
     model: bytes  # safetensors
+    measurements: tuple[Measurement, ...] = ()  # those that are not in the run folder yet
 
 
 @dataclass(frozen=True)
@@ -137,25 +139,32 @@ class FittedModel:
     earlier_seconds: float = 0.0  # before a checkpoint that this went on from
 
 
-@dataclass(frozen=True)
-class FoldStep:
-    """A fold has come further; now and then it is measured on the way."""
-
-    progress: FoldProgress
-    measurement: Measurement | None = None
-    state: "TrainingState | None" = None  # of a network; a baseline has none
+# called as a fold goes on; a baseline has no state
+Report = Callable[[FoldProgress, Measurement | None, "TrainingState | None"], None]
 
 
-def fold_steps(
+def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
+    """Train and evaluate one fold in this process, keeping nothing on disk.
+
+    >>> import unseen
+    >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
+    >>> unseen.run_fold(experiment, 1).result.fold
+    1
+    """
+    return follow_fold(experiment, fold, lambda progress, measurement, state: None)
+
+
+def follow_fold(
     experiment: Experiment,
     fold: int,
+    report: Report,
     checkpoint: bytes | None = None,
     shared: Path | None = None,
-) -> Generator[FoldStep, None, FoldOutcome]:
+) -> FoldOutcome:
     """Train and evaluate one fold, from a checkpoint of itself where there is one.
 
-    Yields as training goes on, and returns the outcome. What all folds of a run have in common is
-    kept in the file `shared`; it changes no bit, it only saves time.
+    `report` is called with how far it has come. What all folds of a run have in common is kept in
+    the file `shared`; it changes no bit, it only saves time.
     """
     started = time.perf_counter()
     task = make_task(experiment.problem)
@@ -165,9 +174,9 @@ def fold_steps(
     seen = seen_samples(experiment.problem, streams)
     with torch_threads(experiment.threads), own_faults_told(experiment.training.model):
         if experiment.training.model in BASELINES:
-            fitted = yield from fit_baseline(experiment, seen, streams, shared)
+            fitted = fit_baseline(experiment, seen, streams, shared, report)
         else:
-            fitted = yield from train_network(experiment, seen, streams, checkpoint)
+            fitted = train_network(experiment, seen, streams, checkpoint, report)
         return evaluate_fold(experiment, seen, fitted, streams, started=started)
 
 
@@ -232,11 +241,9 @@ def own_faults_told(model: str) -> AbstractContextManager[None]:
 
 
 def fit_baseline(
-    experiment: Experiment, seen: Samples, streams: Streams, shared: Path | None
-) -> Generator[FoldStep, None, FittedModel]:
+    experiment: Experiment, seen: Samples, streams: Streams, shared: Path | None, report: Report
+) -> FittedModel:
     """Fit a baseline; it has no weights that belong to a fold."""
-    import safetensors.numpy
-
     table = make_task(experiment.problem).combinations
     fitting = BASELINES[experiment.training.model].fit(seen, table, streams, shared)
     while True:
@@ -244,22 +251,25 @@ def fit_baseline(
             share = next(fitting)
         except StopIteration as end:
             return FittedModel(end.value, weights=safetensors.numpy.save({}))
-        yield FoldStep(FoldProgress(epochs_done=0, epoch_share=share))
+        report(FoldProgress(epochs_done=0, epoch_share=share), None, None)
 
 
 def train_network(
-    experiment: Experiment, seen: Samples, streams: Streams, checkpoint: bytes | None
-) -> Generator[FoldStep, None, FittedModel]:
+    experiment: Experiment,
+    seen: Samples,
+    streams: Streams,
+    checkpoint: bytes | None,
+    report: Report,
+) -> FittedModel:
     """Train the experiment's network on seen samples; unseen ones are only ever measured on."""
     import torch
 
-    from unseen.training.evaluation import predict
-    from unseen.training.loop import start_training, train
+    from unseen.training import evaluation, loop
 
     started = time.perf_counter()
     problem, training = experiment.problem, experiment.training
     device = torch.device(experiment.device)
-    state = start_training(training, seen, streams, device)
+    state = loop.start_training(training, seen, streams, device)
     if checkpoint is not None:
         state.restore(checkpoint)
     earlier_seconds = state.seconds
@@ -269,9 +279,9 @@ def train_network(
         return seen_samples(problem, streams, epoch) if training.fresh_draws else seen
 
     def answer(samples: Samples) -> NDArray[np.float32]:
-        return predict(state.model, samples, device)
+        return evaluation.predict(state.model, samples, device)
 
-    for progress in train(state, samples_of, training, streams, device):
+    for progress in loop.train(state, samples_of, training, streams, device):
         state.seconds = earlier_seconds + time.perf_counter() - started
         measurement = None
         if watched is not None and progress.is_measured:
@@ -282,7 +292,7 @@ def train_network(
             loss=progress.loss if math.isfinite(progress.loss) else None,
             start=state.start,
         )
-        yield FoldStep(so_far, measurement, state)
+        report(so_far, measurement, state)
     return FittedModel(
         answer=answer,
         weights=state.weights(),
@@ -292,23 +302,6 @@ def train_network(
         wrong_seen=state.wrong,
         earlier_seconds=earlier_seconds,
     )
-
-
-def run_fold(experiment: Experiment, fold: int) -> FoldOutcome:
-    """Train and evaluate one fold in this process, keeping nothing on disk.
-
-    >>> import unseen
-    >>> experiment = unseen.PRESETS["fast"]().vary(samples=2, test_samples=2)
-    >>> unseen.run_fold(experiment, 1).result.fold
-    1
-    """
-    steps = fold_steps(experiment, fold)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            outcome: FoldOutcome = end.value
-            return outcome
 
 
 @contextmanager

@@ -53,37 +53,6 @@ MEASUREMENT = TypeAdapter(Measurement)
 
 
 @dataclass(frozen=True)
-class MeasurementsFile:
-    """What was measured of a fold while it learnt: a line of JSON for each."""
-
-    path: Path
-
-    def read(self) -> list[Measurement]:
-        """What was measured so far; what cannot be read is left out."""
-        found = []
-        with suppress(DamagedFileError):
-            for line in (read_file(self.path, LARGEST_JSON_BYTES) or b"").splitlines():
-                with suppress(ValueError):
-                    found.append(MEASUREMENT.validate_json(line))
-        return found
-
-    def stamp(self) -> tuple[int, int]:
-        """Time and size of the file: others when there is news."""
-        try:
-            status = self.path.stat()
-        except OSError:
-            return 0, 0
-        return status.st_mtime_ns, status.st_size
-
-    def add(self, measurement: Measurement) -> None:
-        """Add a line, after those of earlier epochs; it replaces what went further before."""
-        kept = [each for each in self.read() if each.epochs < measurement.epochs]
-        lines = [MEASUREMENT.dump_json(each) + b"\n" for each in (*kept, measurement)]
-        if sum(map(len, lines)) <= LARGEST_JSON_BYTES:  # what can be read again
-            replace_file(self.path, *lines, sync=False)
-
-
-@dataclass(frozen=True)
 class FoldFiles:
     """What the folds of a run left on disk, by their numbers."""
 
@@ -113,9 +82,33 @@ class FoldFiles:
         # as with progress, losing it to a power cut is no loss
         replace_file(self._file(fold, "so_far.safetensors"), content, sync=False)
 
-    def measurements(self, fold: int) -> MeasurementsFile:
-        """What was measured of a fold on the way."""
-        return MeasurementsFile(self._file(fold, "measurements.jsonl"))
+    def measurements(self, fold: int) -> list[Measurement]:
+        """What was measured of a fold on the way; what cannot be read is left out."""
+        found = []
+        with suppress(DamagedFileError):
+            content = read_file(self._measurements(fold), LARGEST_JSON_BYTES) or b""
+            for line in content.splitlines():
+                with suppress(ValueError):
+                    found.append(MEASUREMENT.validate_json(line))
+        return found
+
+    def measurements_stamp(self, fold: int) -> tuple[int, int]:
+        """Time and size of the file of measurements: others when there is news."""
+        try:
+            status = self._measurements(fold).stat()
+        except OSError:
+            return 0, 0
+        return status.st_mtime_ns, status.st_size
+
+    def add_measurement(self, fold: int, measurement: Measurement) -> None:
+        """Add a line, after those of earlier epochs; it replaces what went further before."""
+        kept = [each for each in self.measurements(fold) if each.epochs < measurement.epochs]
+        lines = [MEASUREMENT.dump_json(each) + b"\n" for each in (*kept, measurement)]
+        if sum(map(len, lines)) <= LARGEST_JSON_BYTES:  # what can be read again
+            replace_file(self._measurements(fold), *lines, sync=False)
+
+    def _measurements(self, fold: int) -> Path:
+        return self._file(fold, "measurements.jsonl")
 
     def derived(self, fold: int, name: str) -> bytes | None:
         """What was worked out from a finished fold before; None if nothing was."""
@@ -129,6 +122,8 @@ class FoldFiles:
     def save(self, outcome: FoldOutcome) -> None:
         """Write a finished fold: its result last, with the hashes of the files beside it."""
         fold, arrays = outcome.result.fold, vars(outcome.arrays).items()
+        for measurement in outcome.measurements:
+            self.add_measurement(fold, measurement)
         np.savez_compressed(
             predictions := io.BytesIO(),
             **{name: each for name, each in arrays if name in STORED and each is not None},
@@ -173,7 +168,7 @@ class FoldFiles:
         """Forget a fold altogether."""
         self.discard_result(fold)
         self.tidy(fold)
-        remove(self.measurements(fold).path)
+        remove(self._measurements(fold))
 
     def discard_result(self, fold: int) -> None:
         """Forget what a fold came to: its result first, so that it is never half there."""

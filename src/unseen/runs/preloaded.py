@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from unseen.errors import UnseenError
 from unseen.problem.symbols import load_symbols
-from unseen.runs.engine import SYMBOLS_VARIABLE
+from unseen.runs.local_workers import SYMBOLS_VARIABLE
 
 if symbols := os.environ.get(SYMBOLS_VARIABLE):
     with suppress(UnseenError):  # a worker will say so

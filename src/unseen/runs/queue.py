@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from unseen.errors import CheckpointError, UnseenError
-from unseen.runs.engine import SECONDS_TO_DIE, Engine, WorkerDiedError
 from unseen.runs.events import Note
 from unseen.runs.experiment import Experiment
-from unseen.runs.fold import FoldResult
+from unseen.runs.fold import FoldOutcome, FoldResult
+from unseen.runs.local_workers import SECONDS_TO_DIE, WorkerDiedError, Workers
 from unseen.runs.run_folder import RunFolder
-from unseen.runs.worker import FinishedFold, work_on_fold
+from unseen.runs.worker import work_on_fold
 
 DEATHS_WITHOUT_PROGRESS = 2
 
@@ -40,7 +40,7 @@ Ending = FoldResult | Literal["left"] | Exception | Note
 
 
 class FoldQueue:
-    """The folds that an executor is given; an engine has at most two for each slot at a time."""
+    """The folds that an executor is given: of `Workers`, at most two for each slot at a time."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class FoldQueue:
     ) -> None:
         """`prepare` is called with each fold before the executor gets it."""
         self.waiting = deque(jobs)
-        self.running: dict[Future[FinishedFold | None], FoldJob] = {}
+        self.running: dict[Future[FoldOutcome | None], FoldJob] = {}
         self._executor, self._prepare = executor, prepare
         self._in_use: dict[RunFolder, tuple[Path, ExitStack]] = {}
         # by run, by fold and by how far it had come
@@ -99,7 +99,7 @@ class FoldQueue:
         if not self.waiting:
             return
         most = len(self.waiting) + len(self.running)
-        if isinstance(self._executor, Engine):  # another does not say how many it runs
+        if isinstance(self._executor, Workers):  # another does not say how many it runs
             most = 2 * self._executor.slots
         while self.waiting and len(self.running) < most:
             self._submit(self.waiting.popleft())
@@ -114,12 +114,14 @@ class FoldQueue:
             future.set_exception(error)
         self.running[future] = job
 
-    def _ending(self, future: Future[FinishedFold | None], job: FoldJob) -> Ending:
+    def _ending(self, future: Future[FoldOutcome | None], job: FoldJob) -> Ending:
         fold, folder = job.fold, job.folder
         try:
-            finished = future.result()
-            done = finished.save(folder) if finished else folder.result(fold, thorough=False)
-            return done or "left"
+            if (outcome := future.result()) is None:
+                result = folder.result(fold, thorough=False)
+            else:
+                result = outcome.result if folder.keep(outcome) else None
+            return result or "left"
         except CheckpointError as error:  # its hash was right, but it is of no use
             folder.tidy(fold)
             return Note("fold damaged", fold, {"path": str(folder.path), "fault": str(error)})

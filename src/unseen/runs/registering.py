@@ -1,19 +1,17 @@
 """Parts that users add under a name: networks, operations, symbols and splits."""
 
-import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unseen.errors import UnseenError, first_line
 from unseen.networks.models import MODELS, OWN, Network
 from unseen.problem.operations import OPERATIONS, Answers, Digits
 from unseen.problem.samples import Combinations
 from unseen.problem.splits import SPLITS, Rows
-from unseen.problem.symbol_bank import SymbolBank, SymbolImages
+from unseen.problem.symbol_bank import SymbolBank, from_arrays
 from unseen.problem.symbols import SYMBOLS
 
 if TYPE_CHECKING:
@@ -138,30 +136,18 @@ def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 def _bank(name: str, made: Any) -> SymbolBank:
     try:
         arrays = [np.asarray(each) for each in made]
-        train, test = _half(*arrays[:2]), _half(*arrays[2:])
-    except (TypeError, ValueError) as error:
+        images, labels = arrays[::2], arrays[1::2]
+        is_whole = (
+            len(arrays) == 4
+            and all(each.ndim == 3 and each.dtype == np.uint8 for each in images)
+            and all(each.ndim == 1 and each.dtype.kind in "iu" for each in labels)
+            and all(0 <= each.min() <= each.max() <= 255 for each in labels)
+        )
+    except (TypeError, ValueError):
+        is_whole = False
+    if not is_whole:
         raise UnseenError(
             f"symbols {name!r} must give training images (n, height, width) of bytes, their labels "
             "(n,) from 0 to 255, and the same for test"
-        ) from error
-    if train.values != test.values or train.images.shape[1:] != test.images.shape[1:]:
-        raise UnseenError(f"symbols {name!r} must have the same labels and sizes in both halves")
-    content = hashlib.sha256()
-    for half in (train, test):
-        content.update(repr(half.images.shape).encode())
-        content.update(half.images.tobytes() + half.labels.tobytes())
-    test = replace(test, numbers=test.numbers + len(train.numbers))
-    return SymbolBank(train, test, content.hexdigest())
-
-
-def _half(images: NDArray[Any], labels: NDArray[Any]) -> SymbolImages:
-    """Images with their labels; a ValueError if these arrays are none."""
-    if not (
-        images.ndim == 3
-        and images.dtype == np.uint8
-        and labels.shape == images.shape[:1]
-        and labels.dtype.kind in "iu"
-        and 0 <= labels.min() <= labels.max() <= 255
-    ):
-        raise ValueError(f"{images.dtype} of {images.shape}, {labels.dtype} of {labels.shape}")
-    return SymbolImages(images, labels.astype(np.uint8), np.arange(len(images)))
+        )
+    return from_arrays(f"symbols {name!r}", [each.astype(np.uint8) for each in arrays])

@@ -41,7 +41,7 @@ from unseen.runs.experiment import (
     part_sums,
     setting_value,
 )
-from unseen.runs.fold import FoldResult
+from unseen.runs.fold import FoldOutcome, FoldResult
 from unseen.runs.fold_files import SAVED, FoldFiles, make_way, replace_file
 from unseen.runs.measuring import GROUP_MEASURES
 from unseen.runs.records import OtherVersionError, RunRecord, read_fold_record, read_run_record
@@ -85,6 +85,14 @@ class RunFolder(FoldFiles):
         """Raise an UnseenError if the run is no longer there."""
         if not self.is_there():
             raise UnseenError(f"{self.path} is gone: it was removed, moved or renamed while in use")
+
+    def keep(self, outcome: FoldOutcome) -> bool:
+        """Save a finished fold; False if another process has it."""
+        self.refuse_gone()
+        with self.hold(outcome.result.fold) as held:
+            if held:
+                self.save(outcome)
+        return held
 
     def names(self) -> list[str]:
         """The names that the run was given, the first one first."""
@@ -145,10 +153,6 @@ class RunFolder(FoldFiles):
     def recorded_sums(self) -> dict[str, str]:
         """What symbols and parts held when the run began, by kind."""
         return read_run_record(self._experiment_file).sums
-
-    def recorded_symbols(self) -> str | None:
-        """The hash of the symbols that it was run with."""
-        return self.recorded_sums().get("symbols")
 
     def refuse_changed_parts(self, experiment: Experiment, own: str | None = None) -> None:
         """Raise an UnseenError if a part is not what the run was made with: it answers otherwise.

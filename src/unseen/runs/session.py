@@ -27,7 +27,6 @@ from unseen.runs.checks import (
     network_limits,
     parse_folds,
 )
-from unseen.runs.engine import LocalProcesses, WorkerDiedError, available_cores
 from unseen.runs.environment import current_environment
 from unseen.runs.events import (
     Downloaded,
@@ -42,6 +41,7 @@ from unseen.runs.events import (
 from unseen.runs.experiment import Experiment, added_parts
 from unseen.runs.find_runs import check_name
 from unseen.runs.fold import FoldResult
+from unseen.runs.local_workers import LocalWorkers, WorkerDiedError, available_cores
 from unseen.runs.measuring import Measurement
 from unseen.runs.presets import PRESETS
 from unseen.runs.queue import FoldJob, FoldQueue
@@ -127,7 +127,7 @@ def _local_executor(experiment: Experiment, jobs: int | None) -> Executor:
     if not all(part.is_installed for part in added_parts(experiment).values()):
         return ThreadPoolExecutor(1)  # other processes do not know what was registered in this one
     jobs = jobs or max(1, available_cores() // experiment.threads)
-    return LocalProcesses(jobs, experiment.problem.symbols)
+    return LocalWorkers(jobs, experiment.problem.symbols)
 
 
 def _finish(
@@ -226,10 +226,9 @@ class FoldFollower:
 
     def news(self) -> Iterator[Progressed | Measured]:
         """What has happened since the last time; what a restarted fold measures again is news."""
-        file = self.folder.measurements(self.fold)
-        stamp, self.stamp = self.stamp, file.stamp()
+        stamp, self.stamp = self.stamp, self.folder.measurements_stamp(self.fold)
         if stamp != self.stamp:
-            known, self.measured = self.measured, file.read()
+            known, self.measured = self.measured, self.folder.measurements(self.fold)
             yield from (Measured(self.fold, each) for each in self.measured if each not in known)
         progress = self.folder.progress(self.fold)
         if progress is not None and (progress.start, progress.epochs) != self.reached:

@@ -14,10 +14,10 @@ from unseen.networks.own_files import is_own
 from unseen.problem.symbols import load_symbols
 from unseen.problem.task import make_task
 from unseen.runs.checks import check_device, check_network
-from unseen.runs.engine import LocalProcesses
 from unseen.runs.events import Note
 from unseen.runs.experiment import Experiment
 from unseen.runs.fold import FoldResult
+from unseen.runs.local_workers import LocalWorkers
 from unseen.runs.presets import PRESETS
 from unseen.runs.queue import FoldJob, FoldQueue
 from unseen.runs.run_folder import RunFolder
@@ -136,7 +136,7 @@ def check_plan(plan: Plan, executor: Executor) -> None:
         kind = run.experiment.device, model, problem.symbols, problem.length
         if kind not in tried and not is_own(model):
             tried.add(kind)
-            if isinstance(executor, LocalProcesses):  # else the devices are those of its workers
+            if isinstance(executor, LocalWorkers):  # else the devices are those of its workers
                 check_device(run.experiment.device)
             [*check_network(run.experiment, make_task(problem), run.folds, executor)]
 

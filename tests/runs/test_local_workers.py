@@ -13,7 +13,7 @@ from conftest import warm_start
 
 import unseen
 from unseen.errors import UnseenError
-from unseen.runs.engine import LocalProcesses, WorkerDiedError
+from unseen.runs.local_workers import LocalWorkers, WorkerDiedError
 
 
 def refuse() -> None:
@@ -50,7 +50,7 @@ def test_any_executor_comes_to_the_same_bits_and_is_left_open(tmp_path, symbols)
             run = unseen.run("fast", runs_dir=runs_dir, executor=executor, **settings)
             assert executor.submit(pow, 2, 5).result() == 32
         assert saved(run) == saved(ours)
-        assert run.folder.measurements(2).read()
+        assert run.folder.measurements(2)
 
 
 def test_folds_of_an_executor_that_breaks_are_reported(tmp_path, symbols):
@@ -63,7 +63,7 @@ def test_folds_of_an_executor_that_breaks_are_reported(tmp_path, symbols):
 
 @pytest.fixture(scope="module")
 def engine():
-    executor = LocalProcesses(2)
+    executor = LocalWorkers(2)
     yield executor
     executor.shutdown()
 
@@ -87,7 +87,7 @@ def test_a_clear_error_stays_clear(engine):
 
 
 def test_a_fault_comes_with_its_traceback(engine):
-    with pytest.raises(RuntimeError, match=r"(?s)test_engine\.py.*KeyError: 'gone'"):
+    with pytest.raises(RuntimeError, match=r"(?s)test_local_workers\.py.*KeyError: 'gone'"):
         engine.submit(fail).result()
 
 
@@ -100,7 +100,7 @@ def test_a_death_costs_one_task_only(engine):
 
 
 def test_stopping_kills_what_is_under_way():
-    executor = LocalProcesses(1)
+    executor = LocalWorkers(1)
     running = executor.submit(time.sleep, 60)
     waiting = executor.submit(time.sleep, 60)
     while not running.process:
@@ -128,8 +128,8 @@ def test_workers_die_with_their_parent(tmp_path: Path, number):
 
 
 UNPACKED_ONCE = """
-from unseen.runs.engine import LocalProcesses
-executor = LocalProcesses(2, symbols="dominoes")
+from unseen.runs.local_workers import LocalWorkers
+executor = LocalWorkers(2, symbols="dominoes")
 for _ in range(2):
     print(executor.submit(eval, "__import__('unseen.problem.symbols').problem.symbols."
                           "_loaded.cache_info().currsize").result())

@@ -1,4 +1,4 @@
-"""What runs folds: processes on this machine here, Dask's workers in dask_engine.py.
+"""What runs folds: processes on this machine here, Dask's workers in dask_workers.py.
 
 Both are executors of `concurrent.futures`, and any other can stand in for them.
 """
@@ -61,7 +61,7 @@ class WorkerDiedError(UnseenError):
         super().__init__(text)
 
 
-class Engine(Executor):
+class Workers(Executor):
     """An executor that says how many folds it runs at once, and that stops at once if it must."""
 
     @property
@@ -88,7 +88,7 @@ class ProcessFuture(Future[Any]):
         return super().cancel()
 
 
-class LocalProcesses(Engine):
+class LocalWorkers(Workers):
     """Each task in a process of its own, so many at once.
 
     A pool that shares its processes breaks as a whole when one of them is killed; here a death

@@ -1,11 +1,12 @@
-"""An engine that trains nothing: what a fold comes to is made up."""
+"""Workers that train nothing: what a fold comes to is made up."""
 
 from collections import Counter
 from concurrent.futures import Future
-from dataclasses import dataclass
 
-from unseen.runs.engine import Engine
-from unseen.runs.fold import FoldResult
+import numpy as np
+
+from unseen.runs.fold import FoldArrays, FoldOutcome, FoldResult
+from unseen.runs.local_workers import Workers
 from unseen.training.metrics import METRICS
 
 
@@ -16,17 +17,12 @@ def made_up_result(fold):
     )
 
 
-@dataclass
-class MadeUpFold:
-    """A finished fold that is not written anywhere."""
-
-    fold: int
-
-    def save(self, folder):
-        return made_up_result(self.fold)
+def made_up_outcome(fold):
+    none = np.empty(0, np.float32)
+    return FoldOutcome(made_up_result(fold), FoldArrays(none, none, none, none), b"")
 
 
-class FakeEngine(Engine):
+class FakeWorkers(Workers):
     """Answers at once; `faults` by (seed, fold) are raised so many times before that."""
 
     slots = 4
@@ -44,14 +40,14 @@ class FakeEngine(Engine):
         elif error == "left" and times:
             future.set_result(None)
         else:
-            future.set_result(MadeUpFold(fold))
+            future.set_result(made_up_outcome(fold))
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):
         """Nothing is under way."""
 
 
-class IdleEngine(FakeEngine):
+class IdleWorkers(FakeWorkers):
     """Has no worker for a fold before the test gives its answer."""
 
     def __init__(self):
