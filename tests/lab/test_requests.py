@@ -132,6 +132,7 @@ def test_other_machines_need_the_token(client_with_token):
 
 SETTINGS = [
     ({"preset": "nope"}, "unknown preset"),
+    ({"preset": ["fast"]}, "preset"),
     ({"preset": "oracle"}, "preset"),
     ({"settings": []}, "an object"),
     ({"settings": {"nope": 1}}, "unknown setting"),
@@ -139,22 +140,39 @@ SETTINGS = [
     ({"settings": {"unseen_list": [[1, 2]]}}, "unknown setting"),
     ({"settings": {"samples": "many"}}, "whole number"),
     ({"settings": {"samples": None}}, "a text or a number"),
+    ({"settings": {"samples": {}}}, "a text or a number"),
     ({"settings": {"samples": 10**400}}, "more than"),
+    ({"settings": {"samples": 1e7}}, "more than"),
     ({"settings": {"learning_rate": "nan"}}, "finite"),
+    ({"settings": {"operation": "a +"}}, "no arithmetic"),
     ({"settings": {"operation": "\ud800"}}, "not allowed"),
     ({"settings": {"operation": "a" * 5000}}, "longer"),
+    ({"settings": {"operation": "__import__('os')"}}, "perati"),
+    ({"settings": {"operation": "a / b"}}, "0"),
     ({"settings": {"split": "/etc/passwd"}}, "unknown split"),
+    ({"settings": {"split": "listed"}}, "unknown split"),
     ({"settings": {"split": "3 8; 4 1"}}, "unknown split"),
     ({"settings": {"split": []}}, "empty"),
     ({"settings": {"split": [[3, 99]]}}, "no combination"),
+    ({"settings": {"split": [[3, 8.5]]}}, "list of combinations"),
+    ({"settings": {"split": [[3]]}}, "no combination"),
+    ({"settings": {"split": [3, 8]}}, "list of combinations"),
     ({"settings": {"split": [["../../x", 1]]}}, "list of combinations"),
     ({"settings": {"split": [[a, b] for a in range(10) for b in range(10)]}}, "to be seen"),
     ({"settings": {"symbols": "/etc"}}, "unknown symbols"),
+    ({"settings": {"symbols": "../symbols"}}, "unknown symbols"),
     ({"settings": {"model": "net.py:Net"}}, "unknown model"),
+    ({"settings": {"model": "/tmp/net.py:Net"}}, "unknown model"),
     ({"settings": {"model": "nearest"}}, "unknown model"),
     ({"settings": {"length": 6}}, "up to 1,000 combinations"),
+    ({"settings": {"length": 20, "operation": "a"}}, "up to 1,000 combinations"),
+    ({"settings": {"device": "tpu"}}, "must be like cpu"),
+    ({"settings": {"seed": -1}}, "at least 0"),
     ({"fold": 11}, "1 to 10"),
+    ({"fold": 0}, "1 to 10"),
     ({"fold": "1"}, "number of a fold"),
+    ({"fold": 1.5}, "number of a fold"),
+    ({"fold": None}, "number of a fold"),
     ({"more": 1}, "an object with"),
 ]
 
@@ -272,11 +290,11 @@ def test_what_a_split_gives_away_is_said_and_marked(client):
 
 FRAME = {"epochs": 1, "seconds": 1.0, "seen": {}, "unseen": {}}
 DAMAGES = {
-    "experiment.json": [b"[" * 9_000, b'{"format": 99}'],
-    "folds/01/result.json": [b"", b"null", b'{"format": 99}'],
-    "folds/01/predictions.npz": [b"PK\x03\x04"],
-    "folds/01/model.safetensors": [b"\xff" * 99],
-    "folds/01/so_far.safetensors": [b"\xff" * 99],
+    "experiment.json": [b"", b"{}", b"[" * 9_000, b"\xff", b'{"format": 99}'],
+    "folds/01/result.json": [b"", b"{}", b"null", b"\xff", b'{"format": 99}'],
+    "folds/01/predictions.npz": [b"", b"PK\x03\x04", b"\0" * 999],
+    "folds/01/model.safetensors": [b"", b"\xff" * 99],
+    "folds/01/so_far.safetensors": [b"", b"\xff" * 99],
     "folds/01/progress.json": [b"{}", b'{"epochs_done": -1}'],
     "folds/01/measurements.jsonl": [
         json.dumps(FRAME | more).encode()
@@ -340,16 +358,26 @@ def test_what_a_lab_cannot_be_started_with_is_said(tmp_path, monkeypatch, capsys
     assert fault in capsys.readouterr().err
 
 
-# what reaches us; what is no HTTP, the server refuses by itself
 RAW = [
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/9.9\r\nHost: 127.0.0.1\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00",
+    b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+    b"POST /api/setup HTTP/1.1\r\nHost: HERE\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    b"POST /api/setup HTTP/1.1\r\nHost: HERE\r\nContent-Type: application/json\r\n"
+    b"Content-Length: -5\r\n\r\n",
+    b"POST /api/setup HTTP/1.1\r\nHost: HERE\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 99999999999999\r\n\r\n{}",
     b"GET /api/runs HTTP/1.1\r\nHost: HERE\r\nHost: evil\r\n\r\n",
     b"GET /api/runs HTTP/1.1\r\nHost: HERE\r\nCookie: \xff\xfe=;;;=\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nHost: HERE\r\n\r\n",
     b"GET http://evil.example/ HTTP/1.1\r\nHost: HERE\r\n\r\n",
     b"GET /%ff%fe/%00 HTTP/1.1\r\nHost: HERE\r\n\r\n",
 ]
 
 
-def test_bad_requests_leave_the_server_as_it_was_until_it_is_interrupted(tmp_path):
+def test_a_thousand_bad_requests_leave_the_server_as_it_was_until_it_is_interrupted(tmp_path):
     with running_lab(tmp_path) as lab:
         host, port = lab.client.base_url.host, lab.client.base_url.port
         process = psutil.Process(lab.process.pid)
@@ -365,11 +393,11 @@ def test_bad_requests_leave_the_server_as_it_was_until_it_is_interrupted(tmp_pat
         # those that would start a training are no bad requests
         kinds = [each for each in kinds if not (each[1] == "/api/start" and each[3] == b"")]
         memory = []
-        for number, (method, path, sent, body) in enumerate(kinds[:600]):
+        for number, (method, path, sent, body) in enumerate(kinds[:1_000]):
             answer = lab.client.request(method, path, headers=sent, content=body)
             assert answer.status_code < 500, (method, path, sent, body[:80], answer.text)
             assert "Traceback" not in answer.text
-            if number in (300, 599):
+            if number in (300, 999):
                 memory.append(process.memory_info().rss)
         for raw in RAW:
             with socket.create_connection((host, port), timeout=10) as bare:

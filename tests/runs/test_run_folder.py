@@ -325,6 +325,10 @@ def test_what_an_unfinished_fold_has_learnt_answers(tmp_path: Path, monkeypatch)
     monkeypatch.setattr(RunFolder, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         complete_fold(folder.path, experiment, 1)
+    assert folder.weights_so_far(1) is None  # which only the lab asks for
+    folder.discard(1)
+    with pytest.raises(KeyboardInterrupt):
+        complete_fold(folder.path, experiment, 1, keeps_weights_so_far=True)
     with pytest.raises(UnseenError, match="fold 1 is not done"):
         load_network(folder, experiment, 1)
     network = load_network(folder, experiment, 1, so_far=True)

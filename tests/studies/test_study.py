@@ -83,7 +83,7 @@ MISTAKES = {
     "[settings]\nbatch = 3": "unknown setting 'batch'",
     "[settings]\nname = 'mine'": "unknown setting 'name'",
     "[settings]\nepochs = 1.5": "epochs=1.5 must be a whole number",
-    "[settings]\noperation = 3": "operation=3 must be",
+    "[settings]\noperation = 3": "operation=3 must be a valid string",
     '["settings"]\r\n"epochs" = 0\r\n': "epochs=0 must be at least 1",
     "[settings]\nsymbols = 'nowhere'": "unknown symbols",
     "[settings]\nbatch-size = 8\nbatch_size = 9": "batch_size is set twice",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from drawings import drawings
-from pages import EARLIER, PUBLISHED, data_of
+from pages import EARLIER, PUBLISHED, data_of, font_picture
 
 import unseen
 from unseen.cli import command
@@ -65,6 +65,13 @@ TRIED = f"""async (given) => {{
     times.push(performance.now() - start);
   }}
   return JSON.stringify({{ found, pixels, milliseconds: times.sort((a, b) => a - b)[10] }});
+}}"""
+OF_PICTURES = f"""async (given) => {{
+  {MODULES}
+  const {{ fold, pictures, pairs }} = JSON.parse(given);
+  const ask = openNetwork(fold.graph);
+  const prepared = pictures.map((picture) => prepare(pictureOf(picture)).pixels);
+  return JSON.stringify(pairs.map((pair) => ask(pair.map((at) => prepared[at]))));
 }}"""
 FOUND_IN_ROWS = f"""async (given) => {{
   {MODULES}
@@ -202,6 +209,18 @@ def check_as_mnist(prepared: np.ndarray) -> None:
         assert reach.max() <= 21
     longer = np.maximum(*((prepared.max(axis=axis) > 127).sum(axis=1) for axis in (1, 2)))
     assert longer.min() >= 19
+
+
+def test_printed_digits_are_answered_too(ask):
+    fonts = ("DejaVuSans", "DejaVuSerif-Italic", "cmss10", "STIXGeneral", "DejaVuSansMono-Bold")
+    digits = [digit for _ in fonts for digit in range(10)]
+    pictures = [font_picture(digit, font) for font in fonts for digit in range(10)]
+    pairs = [(at, int(other)) for at, other in enumerate(RNG.permutation(50))]
+    given = [{"width": 120, "height": 120, "grey": as_text(each)} for each in pictures]
+    fold = data_of(PUBLISHED)["folds"][0]
+    answers = ask(OF_PICTURES, fold=fold, pictures=given, pairs=pairs)
+    found = shares(answers, digits, pairs)
+    assert (found >= (0.85, 0.95)).all()
 
 
 def written(*digits: int, which: int, apart: int = 0, pen_lifted: bool = False) -> np.ndarray:

@@ -10,6 +10,8 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from types import FrameType
@@ -20,6 +22,16 @@ from unseen.runs.events import Measured, Progressed, event_json
 from unseen.runs.experiment import Experiment
 from unseen.runs.local_workers import LocalWorkers
 from unseen.runs.session import session
+from unseen.runs.worker import work_on_fold
+
+
+class TrainingProcess(LocalWorkers):
+    """Trains folds whose networks can be asked while they learn."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        if function is work_on_fold:
+            named["keeps_weights_so_far"] = True
+        return super().submit(function, *arguments, **named)
 
 
 def main() -> None:
@@ -29,7 +41,7 @@ def main() -> None:
     tasks: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
     try:
-        executor = LocalWorkers(1, "mnist")
+        executor = TrainingProcess(1, "mnist")
         executor.submit(int).result()  # loads torch and the digits, which takes seconds
     except UnseenError as error:
         _fail(f"Training could not start: {error}")

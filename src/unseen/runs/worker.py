@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_REPORTS = 0.5
 
 
-def work_on_fold(mark: Path, experiment: Experiment, fold: int) -> FoldOutcome | None:
+def work_on_fold(
+    mark: Path, experiment: Experiment, fold: int, *, keeps_weights_so_far: bool = False
+) -> FoldOutcome | None:
     """Finish a fold; None if another process has it, or has finished it.
 
     `mark` is a file that was made in the run folder. A worker that sees it shares the disk: it goes
-    on from the fold's checkpoint, and keeps one after each epoch. At every measurement it saves the
-    weights, so that the network can be asked while it learns: 20 MB for the network of the paper.
+    on from the fold's checkpoint, and keeps one after each epoch. Where `keeps_weights_so_far` is
+    true, it saves the weights at every measurement, so that the network can be asked while it
+    learns: 20 MB each time for the network of the paper.
     """
     folder = RunFolder(mark.parent.parent)
     if RunFolder.of(experiment, folder.path.parent) != folder:
@@ -46,10 +49,12 @@ def work_on_fold(mark: Path, experiment: Experiment, fold: int) -> FoldOutcome |
         with suppress(DamagedFileError):
             if not held or folder.result(fold) is not None:
                 return None
-        return _finish_in(folder, experiment, fold)
+        return _finish_in(folder, experiment, fold, keeps_weights_so_far)
 
 
-def _finish_in(folder: RunFolder, experiment: Experiment, fold: int) -> FoldOutcome:
+def _finish_in(
+    folder: RunFolder, experiment: Experiment, fold: int, keeps_weights_so_far: bool
+) -> FoldOutcome:
     """Finish a fold, and keep in its run folder how far it has come."""
     folder.discard_result(fold)
     checkpoint = None
@@ -63,7 +68,7 @@ def _finish_in(folder: RunFolder, experiment: Experiment, fold: int) -> FoldOutc
         nonlocal reported
         if measurement is not None:
             folder.add_measurement(fold, measurement)
-            if state is not None:
+            if keeps_weights_so_far and state is not None:
                 folder.save_weights_so_far(fold, state.weights())
         epoch_ended = progress.epoch_share == 0
         if epoch_ended and state is not None:
