@@ -11,10 +11,7 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from unseen.runs.local_workers import LocalWorkers, Workers
 from unseen.studies.results import TidyFile
@@ -70,22 +67,12 @@ def warm_up(engine: Workers) -> None:
         begun.result()
 
 
-@contextmanager
-def engine_of(name: str, runs: Path, jobs: int) -> Iterator[Workers]:
+def engine_of(name: str, runs: Path, jobs: int) -> Workers:
     if name == "local":
-        with LocalWorkers(jobs, "mnist") as workers:
-            yield workers
-        return
-    from distributed import LocalCluster
-
+        return LocalWorkers(jobs, "mnist")
     from unseen.runs.dask_workers import DaskWorkers
 
-    quiet: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0}
-    with (
-        LocalCluster(n_workers=jobs, threads_per_worker=1, **quiet) as cluster,
-        DaskWorkers(runs, cluster.scheduler_address) as workers,
-    ):
-        yield workers
+    return DaskWorkers(runs, jobs=jobs)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +34,6 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Several tests run at once; threads of theirs that wait for each other would wait in turns.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-
-collect_ignore = [] if find_spec("distributed") else ["studies/test_dask.py"]
 
 # Tests start hundreds of processes, which would compile the sources each time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

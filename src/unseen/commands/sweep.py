@@ -42,7 +42,7 @@ def sweep(
     ] = "local",
     address: Annotated[
         str | None,
-        Parameter(help="Dask scheduler, as tcp://host:8786"),
+        Parameter(help="Dask scheduler, as tcp://host:8786; by default a cluster on this machine"),
     ] = None,
     jobs: Annotated[
         int | None,
@@ -73,8 +73,8 @@ def sweep(
     curves = TensorBoardCurves() if tensorboard else None
     file = TidyFile(output or runs_dir / f"{plan.study.name}.csv")
     signal.signal(signal.SIGTERM, stop_as_interrupted)
-    if address is not None:
-        workers = _dask(plan, runs_dir, address, allow_versions=allow_versions)
+    if engine == "dask":
+        workers = _dask(plan, runs_dir, address, jobs, allow_versions=allow_versions)
     else:
         symbols = next(iter(plan.runs.values())).experiment.problem.symbols
         workers = LocalWorkers(jobs or _folds_at_once(plan), symbols)
@@ -108,8 +108,6 @@ def sweep(
 def _check(engine: str, address: str | None, jobs: int | None, output: Path | None) -> None:
     if address is not None and engine != "dask":
         raise SettingError("address", address, "is for a Dask scheduler; add --engine dask")
-    if address is None and engine == "dask":
-        raise UnseenError("the engine dask needs a scheduler; add --address tcp://host:8786")
     if address is not None and jobs is not None:
         raise SettingError(
             "jobs", jobs, "counts folds on this machine; leave it out with --address"
@@ -132,11 +130,13 @@ def _folds_at_once(plan: Plan) -> int:
     return max(1, available_cores() // max(run.experiment.threads for run in plan.runs.values()))
 
 
-def _dask(plan: Plan, runs_dir: Path, address: str, *, allow_versions: bool) -> Workers:
+def _dask(
+    plan: Plan, runs_dir: Path, address: str | None, jobs: int | None, *, allow_versions: bool
+) -> Workers:
     from unseen.runs.dask_workers import DaskWorkers
 
     symbols = next(iter(plan.runs.values())).experiment.problem.symbols
-    workers = DaskWorkers(runs_dir, address, symbols=symbols, allow_versions=allow_versions)
+    workers = DaskWorkers(runs_dir, address, jobs, symbols=symbols, allow_versions=allow_versions)
     count, sharing = len(workers.shares_disk), sum(workers.shares_disk)
     all_share = "it shares" if count == 1 else "all share"
     shared = {0: "none shares", count: all_share}.get(sharing, f"{sharing} share")

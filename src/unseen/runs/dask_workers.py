@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from multiprocessing import process
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,18 @@ from typing import Any
 from unseen.errors import SettingError, UnseenError
 from unseen.files import make_folder, remove, write_whole
 from unseen.runs.environment import current_environment
-from unseen.runs.local_workers import LocalWorkers, Workers
+from unseen.runs.local_workers import LocalWorkers, Workers, available_cores, environment_variables
 
-try:
-    import distributed
-except ImportError as error:
-    raise UnseenError("the engine dask needs Dask: pip install 'unseen[dask]'") from error
-
+LOCAL_CLUSTER = {  # on this machine, which no other machine is to read or use
+    "host": "127.0.0.1",
+    "dashboard_address": "127.0.0.1:0",  # any free port
+    "worker_dashboard_address": "127.0.0.1:0",
+    "threads_per_worker": 1,
+    "memory_limit": 0,  # folds are in processes of their own, which it would not see
+    "silence_logs": 50,
+}
 FIRST_CONNECTION_SECONDS = 15
-PATIENCE_SECONDS = 60  # with a scheduler that is gone, or that has no workers yet
+PATIENCE_SECONDS = 60  # with a scheduler that is gone, and with a cluster that has no workers yet
 POLL_SECONDS = 0.1
 ADDRESS = r"((tcp|tls|ucx|wss?)://)?[^/\s]+:[0-9]{1,5}"
 COMPARED = ("unseen", "torch", "numpy")
@@ -35,23 +38,29 @@ UNWANTED = ("cancelled", "released", "forgotten")  # states of a task
 
 
 class DaskWorkers(Workers):
-    """The workers of a Dask scheduler."""
+    """The workers of a Dask scheduler, or without an address of a cluster on this machine."""
 
     def __init__(
         self,
         runs_dir: Path,
-        address: str,
+        address: str | None = None,
+        jobs: int | None = None,
         *,
         symbols: str = "mnist",
         allow_versions: bool = False,
     ) -> None:
         """`symbols` are unpacked once by each worker, for all its folds."""
-        if not re.fullmatch(ADDRESS, address):
+        if address is not None and not re.fullmatch(ADDRESS, address):
             fault = "is no address of a scheduler; it prints its own, as tcp://192.168.0.5:8786"
             raise SettingError("address", address, fault)
+        try:
+            import distributed
+        except ImportError as error:
+            raise UnseenError("the engine dask needs Dask: pip install 'unseen[dask]'") from error
         self._versions = {} if allow_versions else versions_here()
         self._symbols = symbols
-        self._client = connected(address)
+        here = LOCAL_CLUSTER | {"n_workers": jobs or available_cores()} if address is None else {}
+        self._client = connected(partial(distributed.Client, address, **here), address)
         self._client._timeout = PATIENCE_SECONDS  # that it tries to connect again
         self._address = self._client.scheduler.address
         self._executor = self._client.get_executor(pure=False)
@@ -106,18 +115,21 @@ class DaskWorkers(Workers):
         with suppress(Exception):  # a scheduler that is gone
             self._executor.shutdown(wait)
         with suppress(Exception):
-            self._client.close(timeout=5)
+            self._client.close(timeout=5)  # and with it a cluster on this machine
 
 
-def connected(address: str) -> Any:
-    """A client of a scheduler; a port that takes the connection and says nothing would hold it."""
-    seconds = FIRST_CONNECTION_SECONDS
+def connected(client: Callable[..., Any], address: str | None) -> Any:
+    """A client of a scheduler, or of a new cluster on this machine.
+
+    A port that takes the connection and says nothing would hold it for minutes.
+    """
+    seconds = FIRST_CONNECTION_SECONDS if address else PATIENCE_SECONDS
     connecting: Future[Any] = Future()
 
     def connect() -> None:
         try:
-            client: Any = distributed.Client
-            connecting.set_result(client(address, timeout=seconds, set_as_default=False))
+            with environment_variables(PYTHONSAFEPATH="1"):  # see local_workers.start_conditions
+                connecting.set_result(client(timeout=seconds, set_as_default=False))
         except BaseException as error:
             connecting.set_exception(error)
 
@@ -161,7 +173,9 @@ def in_own_process(
     versions: Mapping[str, str], symbols: str, function: Callable[..., Any], *arguments: Any
 ) -> Any:
     """On a worker: call a function in a process, which is killed when no client wants it."""
-    worker = distributed.get_worker()
+    from distributed import get_worker
+
+    worker = get_worker()
     key = worker.get_current_task()
     refuse_other_versions(versions)
     # Dask's nanny starts a worker as a daemon, which may have no children; ours die with it
